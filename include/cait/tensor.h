@@ -17,7 +17,7 @@ enum class DType : std::uint8_t { f32, f16, bf16, f64, i8, i16, i32, i64, u8, bo
 std::size_t size_of(DType dtype) noexcept;
 std::string_view name_of(DType dtype) noexcept;  // "float32", "bfloat16" …
 
-// Extents, outermost first. In a graph the first one may be kBatch, which is known only at run time.
+// Extents, outermost first. In a graph the first one may be kBatch, known only at run time.
 class Shape {
 public:
     static constexpr std::int64_t kBatch = -1;

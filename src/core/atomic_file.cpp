@@ -29,7 +29,7 @@ void sync_folder(const std::filesystem::path& file) {
     const int error = errno;
     ::close(fd);
     errno = error;
-    // Some file systems cannot sync a folder and say so with EINVAL; nothing more can be done there.
+    // Some file systems cannot sync a folder and say so with EINVAL; that is as good as it gets.
     if (result != 0 && errno != EINVAL) fail(folder, "sync folder");
 }
 

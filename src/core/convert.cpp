@@ -97,9 +97,7 @@ Tensor convert(const Tensor& tensor, DType dtype) {
         case DType::f32:
             fill<float>(result, tensor, [](double v) { return float(v); });
             return result;
-        case DType::f64:
-            fill<double>(result, tensor, [](double v) { return v; });
-            return result;
+        case DType::f64: fill<double>(result, tensor, [](double v) { return v; }); return result;
         case DType::f16:
             fill<std::uint16_t>(result, tensor, [](double v) { return float_to_half(float(v)); });
             return result;
@@ -108,8 +106,8 @@ Tensor convert(const Tensor& tensor, DType dtype) {
                                 [](double v) { return float_to_bfloat16(float(v)); });
             return result;
         default:
-            throw Error(fmt::format("cannot convert {} to {}", name_of(tensor.dtype()),
-                                    name_of(dtype)));
+            throw Error(
+                fmt::format("cannot convert {} to {}", name_of(tensor.dtype()), name_of(dtype)));
     }
 }
 

@@ -9,7 +9,8 @@
 namespace cait {
 
 // Up to `most` of the candidates, nearest first (edit distance, then alphabetical).
-std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> candidates,
+std::vector<std::string> nearest_names(std::string_view name,
+                                       std::span<const std::string> candidates,
                                        std::size_t most = 3);
 
 }  // namespace cait

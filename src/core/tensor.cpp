@@ -154,7 +154,8 @@ std::span<std::byte> Tensor::mutable_bytes() {
 
 Tensor Tensor::reshaped(Shape shape) const {
     if (shape.count() != count_)
-        throw Error(fmt::format("cannot view shape {} as {}", shape_.to_string(), shape.to_string()));
+        throw Error(
+            fmt::format("cannot view shape {} as {}", shape_.to_string(), shape.to_string()));
     Tensor tensor = *this;
     tensor.shape_ = std::move(shape);
     return tensor;

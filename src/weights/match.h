@@ -1,0 +1,46 @@
+// Fits the tensors of a file to those that a model expects: either naming, any float format,
+// another number of classes, another image size. Everything that does not fit is told at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cait/tensor.h"
+#include "core/rename.h"
+#include "weights/weight_file.h"
+
+namespace cait {
+
+struct ExpectedTensor {
+    // class_axis0: the first axis is the number of classes. position: the shape is
+    // [1, prefix + h*w, D], or [1, h, w, D] without prefix tokens.
+    enum class Kind { plain, class_axis0, position };
+
+    std::string name;
+    Shape shape;
+    Kind kind = Kind::plain;
+    std::int64_t grid_height = 0, grid_width = 0, prefix_tokens = 0;  // of a position
+    bool required = true;
+};
+
+struct MatchOptions {
+    bool allow_non_finite = false;
+};
+
+struct Matched {
+    std::map<std::string, Tensor> tensors;  // float32, official names; mapped where possible
+    std::vector<std::string> fresh;         // class heads that have to be initialised anew
+    std::vector<std::string> notes;         // what was adapted, one line each
+};
+
+// Shapes that differ only by extents of 1 fit. The grid of a position embedding is taken as square
+// unless the metadata key "cait.image_grid" ("HxW") says otherwise. BatchNorm's step counters
+// ("num_batches_tracked") are ignored. Throws one Error of one line with all misfits.
+Matched match_weights(const WeightFile& file, const std::string& file_name,
+                      std::span<const ExpectedTensor> expected, std::span<const Rename> renames,
+                      const MatchOptions& options = {});
+
+}  // namespace cait

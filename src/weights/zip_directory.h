@@ -1,0 +1,32 @@
+// The table of contents of a zip archive whose entries are stored, not compressed: each entry is a
+// span of the mapped file. A zip library would copy every entry; weights are meant to stay mapped.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cait {
+
+struct ZipEntry {
+    std::string_view name;  // within the archive's bytes, like the data
+    std::span<const std::byte> bytes;
+};
+
+class ZipDirectory {
+public:
+    // Reads the central directory (zip64 too). Throws Error for compressed or encrypted entries,
+    // for entries that overlap or lie outside, for repeated names and for archives in parts.
+    static ZipDirectory read(std::span<const std::byte> bytes, const std::string& file);
+
+    std::span<const ZipEntry> entries() const noexcept { return entries_; }  // sorted by name
+    std::optional<std::span<const std::byte>> find(std::string_view name) const;
+
+private:
+    std::vector<ZipEntry> entries_;
+};
+
+}  // namespace cait

@@ -1,0 +1,48 @@
+#include "weights/position_embedding.h"
+
+#include <cmath>
+
+#include "unit/weights/support.h"
+#include "weights/npy.h"
+
+namespace cait::test {
+namespace {
+
+struct Case {
+    std::int64_t from_h, from_w, to_h, to_w, prefix;
+};
+
+class ResizeAsTorch : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ResizeAsTorch, AgreesWithinAMillionth) {
+    const auto [from_h, from_w, to_h, to_w, prefix] = GetParam();
+    const std::string name = "pos_" + std::to_string(from_h) + "x" + std::to_string(from_w) + "_" +
+                             std::to_string(to_h) + "x" + std::to_string(to_w) + "_prefix" +
+                             std::to_string(prefix);
+    const Tensor expected = read_npy(data(name + "_out.npy"));
+    const Tensor resized = resize_position_embedding(read_npy(data(name + "_in.npy")), prefix,
+                                                     from_h, from_w, to_h, to_w);
+    ASSERT_EQ(resized.shape(), expected.shape());
+    for (std::size_t i = 0; i < expected.floats().size(); ++i)
+        ASSERT_NEAR(resized.floats()[i], expected.floats()[i], 1e-6) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Grids, ResizeAsTorch,
+                         ::testing::Values(Case{14, 14, 24, 24, 0}, Case{14, 14, 24, 24, 1},
+                                           Case{7, 7, 5, 9, 0}, Case{7, 7, 5, 9, 2},
+                                           Case{4, 6, 6, 4, 1}));
+
+TEST(PositionEmbedding, TheSameGridIsLeftAlone) {
+    const Tensor pos = Tensor::zeros(DType::f32, {1, 5, 2});
+    EXPECT_EQ(resize_position_embedding(pos, 1, 2, 2, 2, 2).bytes(), pos.bytes());
+}
+
+TEST(PositionEmbedding, RefusesAShapeThatIsNotThatGrid) {
+    const Tensor pos = Tensor::zeros(DType::f32, {1, 5, 2});
+    EXPECT_THROW(resize_position_embedding(pos, 0, 2, 2, 3, 3), Error);
+    EXPECT_THROW(resize_position_embedding(pos, 1, 2, 2, 0, 3), Error);
+    EXPECT_THROW(resize_position_embedding(pos.reshaped({5, 2}), 1, 2, 2, 3, 3), Error);
+}
+
+}  // namespace
+}  // namespace cait::test
