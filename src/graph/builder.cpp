@@ -1,0 +1,318 @@
+#include "graph/builder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+#include "graph/infer.h"
+
+namespace cait {
+
+Builder::Builder(RecordOptions options) : options_(std::move(options)) {
+    graph_.mode = options_.mode;
+}
+
+Builder Builder::rewriting(const Graph& source) {
+    RecordOptions options{.mode = source.mode};
+    for (const auto& [name, id] : source.outputs) options.taps.push_back(name);
+    Builder builder(std::move(options));
+    builder.graph_.params = source.params;
+    return builder;
+}
+
+Value Builder::copy(const Node& node, std::span<const Value> inputs) {
+    std::vector<std::size_t> ids;
+    for (const Value& input : inputs) ids.push_back(input.id());
+    const Value value = append(node.op, std::move(ids), node.shape, node.where);
+    graph_.nodes.back().name = node.name;
+    return value;
+}
+
+Builder::Scope Builder::scope(std::string_view name) {
+    const std::size_t keep = prefix_.size();
+    prefix_ += fmt::format("{}.", name);
+    return {*this, keep};
+}
+
+Builder::Scope Builder::scope(std::string_view name, std::int64_t index) {
+    return scope(fmt::format("{}.{}", name, index));
+}
+
+std::string Builder::unique_node_name(std::string_view op) {
+    std::string name = fmt::format("{}{}", prefix_, op);
+    const int seen = node_names_[name]++;
+    return seen == 0 ? name : fmt::format("{}.{}", name, seen);
+}
+
+Value Builder::append(Op op, std::vector<std::size_t> inputs, Shape shape, Location where) {
+    Node node;
+    node.id = graph_.nodes.size();
+    node.name = unique_node_name(op_name(op));
+    node.op = std::move(op);
+    node.inputs = std::move(inputs);
+    node.shape = std::move(shape);
+    node.where = where;
+    graph_.nodes.push_back(std::move(node));
+    return Value(&graph_.nodes.back());
+}
+
+Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
+    std::vector<std::size_t> ids;
+    std::vector<Shape> shapes;
+    for (const Value& input : inputs) {
+        ids.push_back(input.id());
+        shapes.push_back(input.shape());
+    }
+    try {
+        Shape shape = infer_shape(op, shapes);
+        return append(std::move(op), std::move(ids), std::move(shape), where);
+    } catch (const Error& error) {
+        throw Error(fmt::format("{} (in {}, {})", error.what(),
+                                prefix_.empty() ? "the model" : prefix_.substr(0, prefix_.size() - 1),
+                                location_text(where)),
+                    error.kind());
+    }
+}
+
+Value Builder::image(std::int64_t channels, ImageSize size, Location where) {
+    return append(op::Input{}, {}, {Shape::kBatch, channels, size.height, size.width}, where);
+}
+
+Value Builder::param(std::string_view name, Shape shape, Init init, ParamRole role, bool trainable,
+                     Location where) {
+    std::string full = fmt::format("{}{}", prefix_, name);
+    if (!param_names_.insert(full).second)
+        throw Error(
+            fmt::format("[param] '{}' is declared twice ({})", full, location_text(where)));
+    shape.count();  // refuses sizes that do not fit
+    graph_.params.push_back({std::move(full), shape, std::move(init), role, trainable});
+    return append(op::Param{graph_.params.size() - 1}, {}, std::move(shape), where);
+}
+
+Value Builder::add(Value a, Value b, Location where) { return record(op::Add{}, {a, b}, where); }
+
+Value Builder::mul(Value a, Value b, Location where) { return record(op::Mul{}, {a, b}, where); }
+
+Value Builder::scale(Value x, double factor, double offset, Location where) {
+    return record(op::Scale{factor, offset}, {x}, where);
+}
+
+Value Builder::activation(Value x, op::Activation::Kind kind, Location where) {
+    return record(op::Activation{kind}, {x}, where);
+}
+
+Value Builder::gelu(Value x, Location where) {
+    return activation(x, op::Activation::Kind::gelu, where);
+}
+
+Value Builder::softmax(Value x, std::int64_t axis, Location where) {
+    return record(op::Softmax{axis}, {x}, where);
+}
+
+Value Builder::matmul(Value a, Value b, bool transpose_b, Location where) {
+    return record(op::MatMul{transpose_b}, {a, b}, where);
+}
+
+Value Builder::reshape(Value x, Shape shape, Location where) {
+    return record(op::Reshape{std::move(shape)}, {x}, where);
+}
+
+Value Builder::permute(Value x, std::vector<std::int64_t> order, Location where) {
+    return record(op::Permute{std::move(order)}, {x}, where);
+}
+
+Value Builder::concat(std::initializer_list<Value> parts, std::int64_t axis, Location where) {
+    return record(op::Concat{axis}, parts, where);
+}
+
+Value Builder::slice(Value x, std::int64_t axis, std::int64_t begin, std::int64_t end,
+                     Location where) {
+    return record(op::Slice{axis, begin, end}, {x}, where);
+}
+
+Value Builder::expand(Value x, Location where) { return record(op::Expand{}, {x}, where); }
+
+Value Builder::reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> axes, bool keep,
+                      Location where) {
+    return record(op::Reduce{kind, std::move(axes), keep}, {x}, where);
+}
+
+Value Builder::drop_path(Value x, double rate, Location where) {
+    return training() && rate > 0 ? record(op::DropPath{rate}, {x}, where) : x;
+}
+
+Value Builder::linear(Value x, const Affine& params, Location where) {
+    if (!params.bias) return record(op::Linear{}, {x, params.weight}, where);
+    return record(op::Linear{}, {x, params.weight, params.bias}, where);
+}
+
+Value Builder::conv2d(Value x, const Affine& params, op::Conv2d options, Location where) {
+    if (!params.bias) return record(options, {x, params.weight}, where);
+    return record(options, {x, params.weight, params.bias}, where);
+}
+
+Value Builder::batch_norm(Value x, std::span<const Value> params, op::BatchNorm options,
+                          Location where) {
+    std::vector<Value> inputs{x};
+    inputs.insert(inputs.end(), params.begin(), params.end());
+    return record(options, inputs, where);
+}
+
+Value Builder::pool2d(Value x, op::Pool2d options, Location where) {
+    return record(options, {x}, where);
+}
+
+Value Builder::unfold(Value x, op::Unfold options, Location where) {
+    return record(options, {x}, where);
+}
+
+Value Builder::fold(Value x, op::Fold options, Location where) {
+    return record(options, {x}, where);
+}
+
+Value Builder::squeeze_excite(Value x, const Affine& reduce, const Affine& expand,
+                              Location where) {
+    return record(op::SqueezeExcite{},
+                  {x, reduce.weight, reduce.bias, expand.weight, expand.bias}, where);
+}
+
+Value Builder::outlook(Value values, Value scores, op::Outlook options, Location where) {
+    return record(options, {values, scores}, where);
+}
+
+Value Builder::layer_norm(Value x, const Affine& params, double epsilon, Location where) {
+    return record(op::LayerNorm{epsilon}, {x, params.weight, params.bias}, where);
+}
+
+namespace {
+
+op::AttentionOptions attention_options(const AttentionInputs& in, std::int64_t heads,
+                                       double scale) {
+    return {heads, scale, bool(in.mix_before.weight), bool(in.mix_after.weight)};
+}
+
+std::vector<Value> with_mixes(std::vector<Value> inputs, const AttentionInputs& in) {
+    for (const Affine& mix : {in.mix_before, in.mix_after})
+        if (mix.weight) inputs.insert(inputs.end(), {mix.weight, mix.bias});
+    return inputs;
+}
+
+}  // namespace
+
+Value Builder::attention_map(const AttentionInputs& in, std::int64_t heads, double scale,
+                             Location where) {
+    return record(op::AttentionMap{attention_options(in, heads, scale)},
+                  with_mixes({in.q, in.k}, in), where);
+}
+
+Value Builder::attention_apply(Value map, Value v, Location where) {
+    return record(op::AttentionApply{}, {map, v}, where);
+}
+
+Value Builder::attention(const AttentionInputs& in, std::int64_t heads, double scale,
+                         std::string_view map_tap, Location where) {
+    if (!map_tap.empty() && wants(map_tap)) {
+        const Value map = attention_map(in, heads, scale, where);
+        output(map_tap, map);
+        return attention_apply(map, in.v, where);
+    }
+    return record(op::Attention{attention_options(in, heads, scale)},
+                  with_mixes({in.q, in.k, in.v}, in), where);
+}
+
+Value Builder::residual(Value x, Value branch, Value scale, double drop_path, Location where) {
+    const op::Residual op{training() ? drop_path : 0.0};
+    if (!scale) return record(op, {x, branch}, where);
+    return record(op, {x, branch, scale}, where);
+}
+
+Affine Builder::linear_params(std::string_view name, std::int64_t in, std::int64_t out,
+                              const LinearOptions& options, Location where) {
+    const Scope named = scope(name);
+    Affine params;
+    params.weight = param("weight", {out, in}, options.weight_init, options.role, true, where);
+    if (options.bias)
+        params.bias = param("bias", {out}, options.bias_init, options.role, true, where);
+    return params;
+}
+
+Affine Builder::norm_params(std::string_view name, std::int64_t dim, Location where) {
+    const Scope named = scope(name);
+    return {param("weight", {dim}, Init::ones(), {}, true, where),
+            param("bias", {dim}, Init::zeros(), {}, true, where)};
+}
+
+Value Builder::linear(std::string_view name, Value x, std::int64_t out,
+                      const LinearOptions& options, Location where) {
+    const Affine params = linear_params(name, x.extent(-1), out, options, where);
+    const Scope named = scope(name);
+    return linear(x, params, where);
+}
+
+Value Builder::layer_norm(std::string_view name, Value x, double epsilon, Location where) {
+    const Affine params = norm_params(name, x.extent(-1), where);
+    const Scope named = scope(name);
+    return layer_norm(x, params, epsilon, where);
+}
+
+Affine Builder::conv_params(std::string_view name, std::int64_t in, std::int64_t out,
+                            const ConvOptions& options, Location where) {
+    const Scope named = scope(name);
+    const std::int64_t per_group = in / options.groups;
+    const Init by_fan = Init::fan_in(per_group * options.kernel * options.kernel);
+    Affine params;
+    params.weight = param("weight", {out, per_group, options.kernel, options.kernel},
+                          options.weight_init.value_or(by_fan), {}, true, where);
+    if (options.bias)
+        params.bias = param("bias", {out}, options.bias_init.value_or(by_fan), {}, true, where);
+    return params;
+}
+
+Value Builder::conv2d(std::string_view name, Value x, std::int64_t out, const ConvOptions& options,
+                      Location where) {
+    const Affine params = conv_params(name, x.extent(1), out, options, where);
+    const Scope named = scope(name);
+    return conv2d(x, params, {options.stride, options.padding, options.groups}, where);
+}
+
+Value Builder::batch_norm(std::string_view name, Value x, const Init& weight_init,
+                          op::BatchNorm options, Location where) {
+    const Scope named = scope(name);
+    const Shape channels{x.extent(1)};
+    const std::vector<Value> params{
+        param("weight", channels, weight_init, {}, true, where),
+        param("bias", channels, Init::zeros(), {}, true, where),
+        param("running_mean", channels, Init::zeros(), {}, false, where),
+        param("running_var", channels, Init::ones(), {}, false, where)};
+    return batch_norm(x, params, options, where);
+}
+
+bool Builder::is_wanted(std::string_view tap) const {
+    if (options_.taps.empty()) return tap == "logits" || (training() && tap == "logits_dist");
+    return std::ranges::find(options_.taps, tap) != options_.taps.end();
+}
+
+bool Builder::wants(std::string_view tap) {
+    offered_.emplace(tap);
+    return is_wanted(tap);
+}
+
+void Builder::output(std::string_view tap, const std::function<Value()>& compute) {
+    if (wants(tap)) graph_.outputs.emplace(tap, compute().id());
+}
+
+void Builder::output(std::string_view tap, Value value) {
+    if (wants(tap)) graph_.outputs.emplace(tap, value.id());
+}
+
+Graph Builder::finish() {
+    for (const std::string& tap : options_.taps)
+        if (!graph_.outputs.contains(tap))
+            throw UsageError(
+                fmt::format("unknown tap '{}'; this model has: {}", tap, fmt::join(offered_, ", ")));
+    return prune(graph_);
+}
+
+}  // namespace cait

@@ -1,0 +1,187 @@
+// The recorder that models write to. It names parameters by scope, infers shapes as it goes and
+// remembers for every node which line of which model made it.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace cait {
+
+// A handle to a recorded node.
+class Value {
+public:
+    Value() = default;
+    explicit Value(const Node* node) : node_(node) {}
+    const Shape& shape() const { return node_->shape; }
+    std::int64_t extent(std::int64_t axis) const { return node_->shape[axis]; }
+    std::size_t id() const { return node_->id; }
+    explicit operator bool() const { return node_ != nullptr; }
+
+private:
+    const Node* node_ = nullptr;
+};
+
+using Location = std::source_location;
+
+// Weight and bias of a linear map, a normalisation, …
+struct Affine {
+    Value weight;
+    Value bias;  // may be empty
+};
+
+struct LinearOptions {
+    bool bias = true;
+    Init weight_init = Init::trunc_normal(0.02);
+    Init bias_init = Init::zeros();
+    ParamRole role = {};
+};
+
+struct ConvOptions {
+    std::int64_t kernel = 1;
+    std::int64_t stride = 1;
+    std::int64_t padding = 0;
+    std::int64_t groups = 1;
+    bool bias = true;
+    std::optional<Init> weight_init = {};  // default: PyTorch's, uniform by fan-in
+    std::optional<Init> bias_init = {};
+};
+
+struct AttentionInputs {
+    Value q, k, v;
+    Affine mix_before;  // talking heads before the softmax; empty: none
+    Affine mix_after;
+};
+
+class Builder {
+public:
+    explicit Builder(RecordOptions options);
+    // For passes that rewrite a graph: the same parameters and mode, no nodes yet.
+    static Builder rewriting(const Graph& source);
+
+    bool training() const { return options_.mode == Mode::train; }
+    const RecordOptions& options() const { return options_; }
+
+    // Names recorded while the result lives get the prefix "name." or "name.index.".
+    class Scope {
+    public:
+        Scope(Builder& builder, std::size_t keep) : builder_(builder), keep_(keep) {}
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+        ~Scope() { builder_.prefix_.resize(keep_); }
+
+    private:
+        Builder& builder_;
+        std::size_t keep_;
+    };
+    [[nodiscard]] Scope scope(std::string_view name);
+    [[nodiscard]] Scope scope(std::string_view name, std::int64_t index);
+
+    // ---- Leaves
+    Value image(std::int64_t channels, ImageSize size, Location where = Location::current());
+    Value param(std::string_view name, Shape shape, Init init, ParamRole role = {},
+                bool trainable = true, Location where = Location::current());
+
+    // ---- Primitives
+    Value add(Value a, Value b, Location where = Location::current());
+    Value mul(Value a, Value b, Location where = Location::current());
+    Value scale(Value x, double factor, double offset = 0, Location where = Location::current());
+    Value activation(Value x, op::Activation::Kind kind, Location where = Location::current());
+    Value gelu(Value x, Location where = Location::current());
+    Value softmax(Value x, std::int64_t axis = -1, Location where = Location::current());
+    Value matmul(Value a, Value b, bool transpose_b = false, Location where = Location::current());
+    Value reshape(Value x, Shape shape, Location where = Location::current());
+    Value permute(Value x, std::vector<std::int64_t> order, Location where = Location::current());
+    Value concat(std::initializer_list<Value> parts, std::int64_t axis,
+                 Location where = Location::current());
+    Value slice(Value x, std::int64_t axis, std::int64_t begin, std::int64_t end,
+                Location where = Location::current());
+    Value expand(Value x, Location where = Location::current());
+    Value reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> axes, bool keep = false,
+                 Location where = Location::current());
+    Value drop_path(Value x, double rate, Location where = Location::current());
+    Value linear(Value x, const Affine& params, Location where = Location::current());
+    Value conv2d(Value x, const Affine& params, op::Conv2d options,
+                 Location where = Location::current());
+
+    Value batch_norm(Value x, std::span<const Value> params, op::BatchNorm options = {},
+                     Location where = Location::current());
+    Value pool2d(Value x, op::Pool2d options, Location where = Location::current());
+    Value unfold(Value x, op::Unfold options, Location where = Location::current());
+    Value fold(Value x, op::Fold options, Location where = Location::current());
+
+    // ---- Composites
+    Value squeeze_excite(Value x, const Affine& reduce, const Affine& expand,
+                         Location where = Location::current());
+    Value outlook(Value values, Value scores, op::Outlook options,
+                  Location where = Location::current());
+    Value layer_norm(Value x, const Affine& params, double epsilon,
+                     Location where = Location::current());
+    // The weights alone, [B, H, Q, K]; v is not needed.
+    Value attention_map(const AttentionInputs& inputs, std::int64_t heads, double scale,
+                        Location where = Location::current());
+    // A map that was computed (and perhaps changed) before, times the values.
+    Value attention_apply(Value map, Value v, Location where = Location::current());
+    // Recorded as map + apply when `map_tap` (a name such as "self_attention.3") is wanted.
+    Value attention(const AttentionInputs& inputs, std::int64_t heads, double scale,
+                    std::string_view map_tap = {}, Location where = Location::current());
+    Value residual(Value x, Value branch, Value scale, double drop_path,
+                   Location where = Location::current());
+
+    // ---- Operations together with their parameters, "name.weight" and "name.bias"
+    Affine linear_params(std::string_view name, std::int64_t in, std::int64_t out,
+                         const LinearOptions& options = {}, Location where = Location::current());
+    Affine norm_params(std::string_view name, std::int64_t dim,
+                       Location where = Location::current());
+    Value linear(std::string_view name, Value x, std::int64_t out,
+                 const LinearOptions& options = {}, Location where = Location::current());
+    Value layer_norm(std::string_view name, Value x, double epsilon,
+                     Location where = Location::current());
+    Affine conv_params(std::string_view name, std::int64_t in, std::int64_t out,
+                       const ConvOptions& options = {}, Location where = Location::current());
+    Value conv2d(std::string_view name, Value x, std::int64_t out, const ConvOptions& options = {},
+                 Location where = Location::current());
+    // Also the buffers name.running_mean and name.running_var.
+    Value batch_norm(std::string_view name, Value x, const Init& weight_init = Init::ones(),
+                     op::BatchNorm options = {}, Location where = Location::current());
+
+    // ---- Named outputs
+    // True when somebody asked for this tap. Also makes the name known for error messages.
+    bool wants(std::string_view tap);
+    // Computes and names an output, if it is wanted.
+    void output(std::string_view tap, const std::function<Value()>& compute);
+    void output(std::string_view tap, Value value);
+
+    // The pruned graph; throws UsageError when a wanted tap was never offered.
+    Graph finish();
+
+    // Takes a node over from another graph under its own name, with other inputs.
+    Value copy(const Node& node, std::span<const Value> inputs);
+
+    // Appends any op; the methods above and the decompositions end here.
+    Value record(Op op, std::span<const Value> inputs, Location where);
+    Value record(Op op, std::initializer_list<Value> inputs, Location where) {
+        return record(std::move(op), std::span(inputs.begin(), inputs.size()), where);
+    }
+
+private:
+    bool is_wanted(std::string_view tap) const;
+    Value append(Op op, std::vector<std::size_t> inputs, Shape shape, Location where);
+    std::string unique_node_name(std::string_view op);
+
+    RecordOptions options_;
+    Graph graph_;
+    std::string prefix_;
+    std::set<std::string> param_names_;
+    std::map<std::string, int> node_names_;
+    std::set<std::string> offered_;
+};
+
+}  // namespace cait

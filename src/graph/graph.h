@@ -1,0 +1,83 @@
+// What a model records: nodes in an order in which every input precedes its users, the parameters
+// that the model owns, and the named outputs that somebody asked for.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "cait/tensor.h"
+#include "graph/init.h"
+#include "graph/ops.h"
+
+namespace cait {
+
+struct ImageSize {
+    std::int64_t height = 224;
+    std::int64_t width = 224;
+    bool operator==(const ImageSize&) const = default;
+};
+
+enum class Mode { infer, train };
+
+struct RecordOptions {
+    Mode mode = Mode::infer;
+    std::optional<ImageSize> image_size = {};  // another size than the configuration's
+    std::optional<double> drop_path = {};      // another rate than the configuration's
+    std::vector<std::string> taps = {};        // outputs wanted; empty means the logits
+};
+
+// What loading has to know of a parameter beyond its shape.
+struct ParamRole {
+    enum class Kind { plain, class_head, position };
+    Kind kind = Kind::plain;
+    // A position embedding is [1, prefix + height * width, D].
+    std::int64_t grid_height = 0;
+    std::int64_t grid_width = 0;
+    std::int64_t prefix = 0;
+};
+
+struct ParamSpec {
+    std::string name;
+    Shape shape;
+    Init init;
+    ParamRole role;
+    bool trainable = true;
+};
+
+struct Node {
+    std::size_t id = 0;
+    Op op;
+    std::vector<std::size_t> inputs;
+    Shape shape;
+    std::string name;  // unique and stable: the scope it was recorded in and its op
+    std::source_location where;
+};
+
+struct Graph {
+    std::deque<Node> nodes;         // a deque, so that a Value's pointer stays good
+    std::vector<ParamSpec> params;  // all of the model, whether or not an output needs them
+    std::map<std::string, std::size_t> outputs;
+    Mode mode = Mode::infer;
+
+    const Node& node(std::size_t id) const { return nodes[id]; }
+};
+
+// The same graph without nodes that no output needs.
+Graph prune(const Graph& graph);
+
+// The same graph in primitives only; named outputs and parameters stay.
+Graph decompose(const Graph& graph);
+
+// One line per node: id, op with its attributes, inputs, shape, name.
+std::string print(const Graph& graph);
+std::string print(const Node& node);
+
+// "src/models/cait.cpp:57", for error messages.
+std::string location_text(const std::source_location& where);
+
+}  // namespace cait

@@ -1,0 +1,33 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/builder.h"
+
+namespace cait {
+namespace {
+
+TEST(Print, ShowsOpsAttributesShapesAndNames) {
+    Builder b({});
+    const Value x = b.reshape(b.image(1, {3, 4}), {Shape::kBatch, 3, 4});
+    const auto scope = b.scope("blocks", 0);
+    b.output("logits", b.attention({x, x, x, {}, {}}, 2, 0.5));
+    const std::string text = print(b.finish());
+    EXPECT_THAT(text, testing::HasSubstr("attention(%1, %1, %1; heads=2 scale=0.5)"));
+    EXPECT_THAT(text, testing::HasSubstr("[B, 3, 4]"));
+    EXPECT_THAT(text, testing::HasSubstr("blocks.0.attention"));
+    EXPECT_THAT(text, testing::HasSubstr("output logits = %2"));
+}
+
+TEST(Print, DecompositionHasPrimitivesOnly) {
+    Builder b({});
+    const Value x = b.reshape(b.image(1, {3, 4}), {Shape::kBatch, 3, 4});
+    b.output("logits", b.residual(x, b.attention({x, x, x, {}, {}}, 2, 0.5), {}, 0));
+    const Graph primitives = decompose(b.finish());
+    for (const Node& node : primitives.nodes)
+        EXPECT_THAT(std::string(op_name(node.op)),
+                    testing::AnyOf("input", "reshape", "permute", "scale", "matmul", "softmax",
+                                   "add"));
+}
+
+}  // namespace
+}  // namespace cait
