@@ -1,0 +1,20 @@
+// Fresh weights for a graph, by the initialisers that the model declared.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "graph/graph.h"
+
+namespace cait {
+
+using WeightMap = std::map<std::string, Tensor>;
+
+// A pure function of (spec, seed): a parameter's values depend on its own name only, so they stay
+// the same when other parameters come or go.
+Tensor initialize(const ParamSpec& spec, std::uint64_t seed);
+
+WeightMap initialize(const Graph& graph, std::uint64_t seed);
+
+}  // namespace cait

@@ -1,0 +1,110 @@
+// What the rest of the program knows of a model: its settings, its rules, and how to record it.
+// A family is a plain struct with functions found by name: bind, check, record and, where others
+// name the parameters differently, renames.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/rename.h"
+#include "graph/builder.h"
+#include "models/settings.h"
+
+namespace cait {
+
+// Keys that every family has.
+struct CommonConfig {
+    ImageSize image_size;
+    std::int64_t channels = 3;
+    std::int64_t classes = 1000;
+    double drop_path = 0;
+};
+void bind_common(Settings& settings, CommonConfig& config);
+
+class Architecture {
+public:
+    virtual ~Architecture() = default;
+    virtual std::unique_ptr<Architecture> clone() const = 0;
+    virtual CommonConfig& common() = 0;
+    virtual void bind(Settings& settings) = 0;
+    // Throws UsageError with the rule that the configuration breaks.
+    virtual void check() const = 0;
+    virtual void record(Builder& builder) const = 0;
+    // Other people's parameter names; files with either naming load.
+    virtual std::vector<Rename> renames() const = 0;
+
+    const CommonConfig& common() const { return const_cast<Architecture*>(this)->common(); }
+};
+
+// Unqualified calls, so that the functions beside the configuration struct are found.
+namespace family {
+template <class Config>
+void call_bind(Settings& settings, Config& config) {
+    bind(settings, config);
+}
+template <class Config>
+void call_check(const Config& config) {
+    check(config);
+}
+template <class Config>
+void call_record(Builder& builder, const Config& config) {
+    record(builder, config);
+}
+template <class Config>
+std::vector<Rename> call_renames(const Config& config) {
+    if constexpr (requires { renames(config); })
+        return renames(config);
+    else
+        return {};
+}
+}  // namespace family
+
+// Wraps a family's configuration struct.
+template <class Config>
+class ArchitectureOf final : public Architecture {
+public:
+    explicit ArchitectureOf(Config config) : config_(std::move(config)) {}
+    std::unique_ptr<Architecture> clone() const override {
+        return std::make_unique<ArchitectureOf>(*this);
+    }
+    using Architecture::common;
+    CommonConfig& common() override { return config_; }
+    void bind(Settings& settings) override { family::call_bind(settings, config_); }
+    void check() const override { family::call_check(config_); }
+    void record(Builder& builder) const override { family::call_record(builder, config_); }
+    std::vector<Rename> renames() const override { return family::call_renames(config_); }
+
+private:
+    Config config_;
+};
+
+// Top-1 accuracies on ImageNet that the papers report for a model.
+struct Reported {
+    std::optional<double> top1;            // trained on labels alone
+    std::optional<double> top1_distilled;  // with a convnet teacher
+};
+
+struct Preset {
+    std::string name;
+    std::shared_ptr<const Architecture> architecture;
+    Reported reported;
+    double crop_ratio = 0.875;  // of the evaluation transform
+};
+
+struct Family {
+    std::string name;
+    std::string summary;
+    std::string paper;
+    std::vector<Preset> presets;
+};
+
+template <class Config>
+Preset preset(std::string name, const Config& config, Reported reported, double crop_ratio) {
+    return {std::move(name), std::make_shared<ArchitectureOf<Config>>(config), reported,
+            crop_ratio};
+}
+
+}  // namespace cait

@@ -1,0 +1,182 @@
+// CaiT: "Going deeper with Image Transformers", Touvron et al. 2021 (arXiv 2103.17239).
+// Self-attention among patches with talking heads and LayerScale, then a few layers in which only
+// the class token is updated. Every choice that the paper compares is a key.
+#include <fmt/format.h>
+
+#include "models/catalogue.h"
+#include "models/class_block.h"
+#include "models/parts.h"
+#include "models/residual.h"
+
+namespace cait {
+
+namespace {
+
+enum class ClassStage { attention, token, average };
+enum class TalkingHeads { both, before, after, none };
+
+struct CaitConfig : CommonConfig {
+    std::int64_t patch = 16;
+    std::int64_t dim = 192;
+    std::int64_t depth = 24;
+    std::int64_t heads = 4;
+    double mlp_ratio = 4;
+    ClassStage class_stage = ClassStage::attention;
+    std::int64_t class_layers = 2;
+    std::int64_t class_insert = 0;
+    bool class_in_keys = true;
+    bool class_scale = true;
+    TalkingHeads talking_heads = TalkingHeads::both;
+    ResidualConfig residual;
+    bool distill_token = false;
+
+    std::int64_t class_tokens() const {
+        if (class_stage == ClassStage::average) return 0;
+        return distill_token ? 2 : 1;
+    }
+};
+
+void bind(Settings& s, CaitConfig& c) {
+    bind_common(s, c);
+    bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
+    s.choice("class_stage", c.class_stage,
+             {{"attention", ClassStage::attention},
+              {"token", ClassStage::token},
+              {"average", ClassStage::average}},
+             "class-attention layers, a class token inserted among the patches, or the average");
+    s.integer("class_layers", c.class_layers, 1, "number of class-attention layers");
+    s.integer("class_insert", c.class_insert, 0,
+              "with class_stage=token: the block before which the class token is inserted");
+    s.flag("class_in_keys", c.class_in_keys, "whether the class token is among its own keys");
+    s.flag("class_scale", c.class_scale, "whether class-attention layers have branch weights");
+    s.choice("talking_heads", c.talking_heads,
+             {{"both", TalkingHeads::both},
+              {"before", TalkingHeads::before},
+              {"after", TalkingHeads::after},
+              {"none", TalkingHeads::none}},
+             "mixing of the heads before and after the softmax");
+    bind_residual(s, c.residual);
+    s.flag("distill_token", c.distill_token,
+           "a distillation token beside the class token, with its own head");
+}
+
+void check(const CaitConfig& c) {
+    check_patches(c.image_size, c.patch);
+    check_heads(c.dim, c.heads);
+    if (c.class_stage == ClassStage::token && c.class_insert >= c.depth)
+        throw_rule("the class token must be inserted before one of the {} blocks: class_insert {}",
+                   c.depth, c.class_insert);
+    if (c.class_stage == ClassStage::average && c.distill_token)
+        throw_rule("average pooling has no place for a distillation token; "
+                   "set model.class_stage=attention or token");
+}
+
+// Class token and, if there is one, distillation token: [B, T, D].
+Value class_tokens(Builder& b, const CaitConfig& c) {
+    const Value cls = token(b, "cls_token", c.dim, 0.02);
+    if (!c.distill_token) return cls;
+    return b.concat({cls, token(b, "dist_token", c.dim, 0.02)}, 1);
+}
+
+void record(Builder& b, const CaitConfig& c) {
+    const bool late = c.class_stage == ClassStage::attention;
+    const BlockInit init = block_init_of(c.residual, c.dim, c.mlp_ratio,
+                                         c.depth + (late ? c.class_layers : 0));
+    BlockOptions options{
+        .heads = c.heads,
+        .mlp_ratio = c.mlp_ratio,
+        .drop_path = c.drop_path,
+        .mix_before = c.talking_heads == TalkingHeads::both ||
+                      c.talking_heads == TalkingHeads::before,
+        .mix_after =
+            c.talking_heads == TalkingHeads::both || c.talking_heads == TalkingHeads::after,
+        .has_class_token = false,
+        .weight = branch_weight_of(c.residual, c.depth),
+        .init = init};
+
+    const Value image = b.image(c.channels, c.image_size);
+    Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
+    x = add_position(b, x, patch_grid(c.image_size, c.patch), 0);
+    for (std::int64_t i = 0; i < c.depth; ++i) {
+        if (c.class_stage == ClassStage::token && i == c.class_insert) {
+            x = b.concat({class_tokens(b, c), x}, 1);
+            options.has_class_token = true;
+        }
+        x = transformer_block(b, i, x, options);
+    }
+
+    Value tokens;  // [B, T, D]
+    Value patches = x;
+    if (late) {
+        tokens = class_tokens(b, c);
+        for (std::int64_t i = 0; i < c.class_layers; ++i)
+            tokens = class_block(
+                b, i, tokens, patches,
+                {.heads = c.heads,
+                 .mlp_ratio = c.mlp_ratio,
+                 .tokens_in_keys = c.class_in_keys,
+                 .weight = c.class_scale ? options.weight : BranchWeight{},
+                 .init = init,
+                 .ratio_index = 2 * (c.depth + i)});
+    } else if (c.class_stage == ClassStage::token) {
+        tokens = b.slice(x, 1, 0, c.class_tokens());
+        patches = b.slice(x, 1, c.class_tokens(), x.extent(1));
+    }
+
+    const Affine norm = b.norm_params("norm", c.dim);
+    const auto normed = [&](Value v) { return b.layer_norm(v, norm, kNormEpsilon); };
+    b.output("tokens", [&] { return normed(patches); });
+    const Value features = tokens ? normed(token_vector(b, tokens, 0))
+                                  : b.reduce(normed(patches), op::Reduce::Kind::mean, {1});
+    b.output("features", features);
+    const Init head_init = head_init_of(c.residual);
+    const Value logits = class_head(b, "head", features, c.classes, head_init);
+    if (!c.distill_token) return output_logits(b, logits, {});
+    output_logits(b, logits, class_head(b, "head_dist", normed(token_vector(b, tokens, 1)),
+                                        c.classes, head_init));
+}
+
+}  // namespace
+
+Family cait_family() {
+    using Top1 = std::optional<double>;
+    struct Variant {
+        const char* name;
+        std::int64_t depth, dim, heads;
+        double epsilon, drop_path;
+        Reported at224, at384, at448;
+    };
+    const Variant variants[] = {
+        {"xxs24", 24, 192, 4, 1e-5, 0.05, {77.6, 78.4}, {80.4, 80.9}, {}},
+        {"xxs36", 36, 192, 4, 1e-6, 0.1, {79.1, 79.7}, {81.8, 82.2}, {}},
+        {"xs24", 24, 288, 6, 1e-5, 0.05, {81.8, 82.0}, {83.8, 84.1}, {}},
+        {"xs36", 36, 288, 6, 1e-6, 0.1, {82.6, 82.9}, {84.3, 84.8}, {}},
+        {"s24", 24, 384, 8, 1e-5, 0.1, {82.7, 83.5}, {84.3, 85.1}, {}},
+        {"s36", 36, 384, 8, 1e-6, 0.2, {83.3, 84.0}, {85.0, 85.4}, {}},
+        {"s48", 48, 384, 8, 1e-6, 0.3, {83.5, 83.9}, {85.1, 85.3}, {}},
+        {"m24", 24, 768, 16, 1e-5, 0.2, {83.4, 84.7}, {84.5, 85.8}, {}},
+        {"m36", 36, 768, 16, 1e-6, 0.3, {83.8, 85.1}, {84.9, 86.1}, {Top1{}, 86.3}},
+        {"m48", 48, 768, 16, 1e-6, 0.4, {}, {}, {Top1{}, 86.5}},
+    };
+    Family family{"cait", "deep transformer with LayerScale and class-attention",
+                  "Touvron et al. 2021, arXiv 2103.17239", {}};
+    for (const Variant& v : variants) {
+        const auto add = [&](std::int64_t pixels, const Reported& reported) {
+            CaitConfig c;
+            c.image_size = {pixels, pixels};
+            c.depth = v.depth;
+            c.dim = v.dim;
+            c.heads = v.heads;
+            c.drop_path = v.drop_path;
+            c.residual.start.epsilon = v.epsilon;
+            family.presets.push_back(
+                preset(fmt::format("cait_{}_{}", v.name, pixels), c, reported, 1.0));
+        };
+        add(224, v.at224);
+        add(384, v.at384);
+        if (v.at448.top1_distilled) add(448, v.at448);
+    }
+    return family;
+}
+
+}  // namespace cait

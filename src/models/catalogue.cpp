@@ -1,0 +1,78 @@
+#include "models/catalogue.h"
+
+#include <fmt/ranges.h>
+
+#include "core/suggest.h"
+
+namespace cait {
+
+const std::vector<Family>& families() {
+    static const std::vector<Family> all = {vit_family(), deit_family(), deit3_family(),
+                                            cait_family()};
+    return all;
+}
+
+void bind_common(Settings& s, CommonConfig& c) {
+    s.image_size("image_size", c.image_size, "N or HEIGHTxWIDTH in pixels");
+    s.integer("channels", c.channels, 1, "channels of the image");
+    s.integer("classes", c.classes, 1, "number of classes");
+    s.number("drop_path", c.drop_path, 0, 0.999, "stochastic depth rate in training");
+}
+
+void bind_transformer(Settings& s, std::int64_t& patch, std::int64_t& dim, std::int64_t& depth,
+                      std::int64_t& heads, double& mlp_ratio) {
+    s.integer("patch", patch, 1, "side of a patch in pixels");
+    s.integer("dim", dim, 1, "width of a token");
+    s.integer("depth", depth, 1, "number of blocks");
+    s.integer("heads", heads, 1, "attention heads; must divide dim");
+    s.number("mlp_ratio", mlp_ratio, 0.01, 64, "hidden width of the MLP over dim");
+}
+
+namespace {
+
+std::pair<const Family*, const Preset*> find_preset(const std::string& name) {
+    std::vector<std::string> names;
+    for (const Family& family : families())
+        for (const Preset& preset : family.presets) {
+            if (preset.name == name) return {&family, &preset};
+            names.push_back(preset.name);
+        }
+    throw UsageError(fmt::format("unknown model '{}'; nearest: {}", name,
+                                 fmt::join(nearest_names(name, names), ", ")));
+}
+
+}  // namespace
+
+ModelSpec configure(const std::string& name, const SettingList& settings) {
+    const auto [family, preset] = find_preset(name);
+    ModelSpec spec{name, family, preset, preset->architecture->clone()};
+    Settings keys;
+    spec.architecture->bind(keys);
+    for (const auto& [key, value] : settings) keys.set(key, value);
+    try {
+        spec.architecture->check();
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("{}: {}", name, error.what()));
+    }
+    return spec;
+}
+
+std::map<std::string, std::string> ModelSpec::settings() const {
+    Settings keys;
+    architecture->bind(keys);
+    std::map<std::string, std::string> result;
+    for (auto& [key, value] : keys.values()) result.emplace(key, value);
+    return result;
+}
+
+Graph record(const ModelSpec& spec, const RecordOptions& options) {
+    const std::unique_ptr<Architecture> architecture = spec.architecture->clone();
+    if (options.image_size) architecture->common().image_size = *options.image_size;
+    if (options.drop_path) architecture->common().drop_path = *options.drop_path;
+    architecture->check();
+    Builder builder(options);
+    architecture->record(builder);
+    return builder.finish();
+}
+
+}  // namespace cait

@@ -1,0 +1,49 @@
+// Every model by name. A new family is one file in this folder, its declaration here and one line
+// in catalogue.cpp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cait/error.h"
+#include "models/architecture.h"
+
+namespace cait {
+
+Family vit_family();
+Family deit_family();
+Family deit3_family();
+Family cait_family();
+
+const std::vector<Family>& families();
+
+// A preset with settings applied; what loading, training and serving start from.
+struct ModelSpec {
+    std::string name;            // of the preset
+    const Family* family = nullptr;
+    const Preset* preset = nullptr;
+    std::unique_ptr<Architecture> architecture;
+
+    std::map<std::string, std::string> settings() const;  // all keys, with their values
+};
+
+
+using SettingList = std::vector<std::pair<std::string, std::string>>;
+
+// Throws UsageError for an unknown name (with the nearest three), an unknown key (with the valid
+// ones) and a configuration that breaks a rule.
+ModelSpec configure(const std::string& name, const SettingList& settings = {});
+
+Graph record(const ModelSpec& spec, const RecordOptions& options = {});
+
+// "image_size", "channels", … for the keys that transformers share.
+void bind_transformer(Settings& settings, std::int64_t& patch, std::int64_t& dim,
+                      std::int64_t& depth, std::int64_t& heads, double& mlp_ratio);
+
+template <class... Args>
+[[noreturn]] void throw_rule(fmt::format_string<Args...> text, Args&&... args) {
+    throw UsageError(fmt::format(text, std::forward<Args>(args)...));
+}
+
+}  // namespace cait

@@ -1,0 +1,75 @@
+#include "models/parts.h"
+
+#include <fmt/format.h>
+
+#include "cait/error.h"
+
+namespace cait {
+
+Grid patch_grid(ImageSize image, std::int64_t patch) {
+    return {image.height / patch, image.width / patch};
+}
+
+void check_patches(ImageSize image, std::int64_t patch) {
+    if (image.height % patch != 0 || image.width % patch != 0)
+        throw UsageError(
+            fmt::format("the image size must be a multiple of the patch size: {}x{} with patch {}",
+                        image.height, image.width, patch));
+}
+
+void check_heads(std::int64_t dim, std::int64_t heads) {
+    if (dim % heads != 0)
+        throw UsageError(fmt::format(
+            "the number of heads must divide the width: dim {} with heads {}", dim, heads));
+}
+
+Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim, Location where) {
+    const Value maps =
+        b.conv2d("patch_embed.proj", image, dim, {.kernel = patch, .stride = patch}, where);
+    const std::int64_t count = maps.extent(2) * maps.extent(3);
+    return b.permute(b.reshape(maps, {Shape::kBatch, dim, count}, where), {0, 2, 1}, where);
+}
+
+Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation,
+            Location where) {
+    return b.expand(b.param(name, {1, 1, dim}, Init::trunc_normal(deviation), {}, true, where),
+                    where);
+}
+
+Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix, PositionKind kind,
+                   Location where) {
+    if (kind == PositionKind::none) return tokens;
+    const ParamRole role{ParamRole::Kind::position, grid.height, grid.width, prefix};
+    const bool learned = kind == PositionKind::learned;
+    const Value position =
+        b.param("pos_embed", {1, prefix + grid.count(), tokens.extent(-1)},
+                learned ? Init::trunc_normal(0.02) : Init::sincos2d(), role, learned, where);
+    return b.add(tokens, position, where);
+}
+
+double linear_drop_path(double rate, std::int64_t i, std::int64_t depth) {
+    return depth > 1 ? rate * double(i) / double(depth - 1) : 0;
+}
+
+Value token_vector(Builder& b, Value tokens, std::int64_t index, Location where) {
+    return b.reshape(b.slice(tokens, 1, index, index + 1, where),
+                     {Shape::kBatch, tokens.extent(-1)}, where);
+}
+
+Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
+                 const Init& init, Location where) {
+    return b.linear(name, features, classes,
+                    {.weight_init = init, .role = {.kind = ParamRole::Kind::class_head}}, where);
+}
+
+void output_logits(Builder& b, Value logits, Value dist) {
+    if (!dist) return b.output("logits", logits);
+    b.output("logits_class", logits);
+    b.output("logits_dist", dist);
+    if (b.training())
+        b.output("logits", logits);
+    else
+        b.output("logits", [&] { return b.scale(b.add(logits, dist), 0.5); });
+}
+
+}  // namespace cait

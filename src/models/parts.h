@@ -1,0 +1,54 @@
+// What several families have before and after their blocks: patch and position embedding, tokens,
+// heads. Each part takes the source location of the model line that called it.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace cait {
+
+// Every family of this line of papers but VOLO.
+inline constexpr double kNormEpsilon = 1e-6;
+
+struct Grid {
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    std::int64_t count() const { return height * width; }
+};
+Grid patch_grid(ImageSize image, std::int64_t patch);
+
+// Throws UsageError unless the image is a whole number of patches.
+void check_patches(ImageSize image, std::int64_t patch);
+// Throws UsageError unless the heads divide the width.
+void check_heads(std::int64_t dim, std::int64_t heads);
+
+// image [B, C, H, W] → tokens [B, N, D]; parameters patch_embed.proj.*
+Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim,
+                  Location where = Location::current());
+
+// A learned vector [1, 1, D] repeated for the batch.
+Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation,
+            Location where = Location::current());
+
+enum class PositionKind { learned, sincos, none };
+// tokens + pos_embed, whose first `prefix` rows belong to class and distillation tokens.
+Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix,
+                   PositionKind kind = PositionKind::learned,
+                   Location where = Location::current());
+
+// Stochastic depth of block i: growing linearly from 0 at the first to `rate` at the last.
+double linear_drop_path(double rate, std::int64_t i, std::int64_t depth);
+
+// One token of a sequence as a vector: [B, N, D] → [B, D].
+Value token_vector(Builder& b, Value tokens, std::int64_t index,
+                   Location where = Location::current());
+
+// The classifier: parameters name.{weight,bias}, replaced on loading when the classes differ.
+Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
+                 const Init& init = Init::trunc_normal(0.02),
+                 Location where = Location::current());
+
+// Outputs of a model with a class head and a distillation head. Training sees both apart; at
+// evaluation the logits are their mean. `dist` may be empty.
+void output_logits(Builder& b, Value logits, Value dist);
+
+}  // namespace cait

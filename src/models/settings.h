@@ -1,0 +1,65 @@
+// The configuration keys of a model, bound to the fields of its configuration: one declaration
+// gives `--set model.KEY=VALUE`, the list of valid keys, and what is stored in a model file.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace cait {
+
+class Settings {
+public:
+    struct Key {
+        std::string name;
+        std::string help;
+        std::function<std::string()> get;
+        std::function<void(const std::string&)> set;  // throws UsageError
+    };
+
+    void integer(std::string name, std::int64_t& field, std::int64_t least, std::string help);
+    void number(std::string name, double& field, double least, double most, std::string help);
+    void flag(std::string name, bool& field, std::string help);
+    void image_size(std::string name, ImageSize& field, std::string help);
+    void custom(Key key) { keys_.push_back(std::move(key)); }
+
+    template <class Enum>
+    void choice(std::string name, Enum& field,
+                std::initializer_list<std::pair<std::string_view, Enum>> names, std::string help) {
+        const std::vector<std::pair<std::string_view, Enum>> table(names);
+        std::vector<std::string> texts;
+        for (const auto& [text, value] : table) texts.emplace_back(text);
+        choice_by_index(
+            std::move(name), std::move(texts),
+            [&field, table] {
+                std::size_t i = 0;
+                while (table[i].second != field) ++i;
+                return i;
+            },
+            [&field, table](std::size_t i) { field = table[i].second; }, std::move(help));
+    }
+
+    const std::vector<Key>& keys() const { return keys_; }
+    // Throws UsageError: an unknown key lists the valid ones, a bad value says what is expected.
+    void set(const std::string& name, const std::string& value);
+    std::vector<std::pair<std::string, std::string>> values() const;
+
+private:
+    void choice_by_index(std::string name, std::vector<std::string> texts,
+                         std::function<std::size_t()> get, std::function<void(std::size_t)> set,
+                         std::string help);
+
+    std::vector<Key> keys_;
+};
+
+std::int64_t parse_integer(const std::string& text);
+double parse_number(const std::string& text);     // finite
+ImageSize parse_image_size(const std::string& text);  // "224" or "192x256" (height x width)
+std::string image_size_text(ImageSize size);
+
+}  // namespace cait

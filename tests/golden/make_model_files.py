@@ -1,0 +1,50 @@
+"""A tiny CaiT as the files that people have, and the logits that timm gives for it.
+
+Written to ../e2e/data: the wrapping of the official CaiT checkpoints ({"model": {"module.…"}} beside
+an args Namespace) in both of PyTorch's containers, and a tiny DeiT III under timm's own names.
+"""
+import argparse
+import collections
+import json
+import pathlib
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from timm.models.cait import Cait
+from timm.models.vision_transformer import VisionTransformer
+
+from pattern import fill, pattern
+
+FOLDER = pathlib.Path(__file__).parent.parent / "e2e" / "data"
+SIZES = dict(img_size=16, patch_size=8, num_classes=3, embed_dim=16, depth=2, num_heads=2)
+
+
+def logits_of(model, x):
+    with torch.no_grad():
+        return model.double().eval()(torch.from_numpy(x).double()).float().numpy()
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    x = pattern("input", (2, 3, 16, 16))
+    np.save(FOLDER / "images.npy", x)
+
+    cait = Cait(**SIZES, depth_token_only=1)
+    fill(cait)
+    weights = collections.OrderedDict(("module." + k, v.clone()) for k, v in cait.state_dict().items())
+    checkpoint = {"model": weights, "epoch": 399, "args": argparse.Namespace(lr=1e-3, model="cait"),
+                  "optimizer": {"state": {}, "param_groups": [{"lr": 1e-3}]}}
+    torch.save(checkpoint, FOLDER / "tiny_cait_zip.pth")
+    torch.save(checkpoint, FOLDER / "tiny_cait_legacy.pth", _use_new_zipfile_serialization=False)
+    np.save(FOLDER / "tiny_cait_logits.npy", logits_of(cait, x))
+
+    deit3 = VisionTransformer(**SIZES, init_values=1e-4, no_embed_class=True)
+    fill(deit3)
+    save_file({k: v.contiguous() for k, v in deit3.state_dict().items()},
+              FOLDER / "tiny_deit3_timm.safetensors")
+    np.save(FOLDER / "tiny_deit3_logits.npy", logits_of(deit3, x))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+#include "models/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "cait/model.h"
+#include "golden/golden_case.h"
+
+namespace cait {
+namespace {
+
+using testing::HasSubstr;
+
+std::string usage_message(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "no usage error";
+}
+
+std::map<std::string, ModelInfo> by_name() {
+    std::map<std::string, ModelInfo> models;
+    for (const ModelInfo& model : list_models()) models[model.name] = model;
+    return models;
+}
+
+TEST(Catalogue, NamesAreUnique) {
+    std::set<std::string> names;
+    for (const Family& family : families())
+        for (const Preset& preset : family.presets) EXPECT_TRUE(names.insert(preset.name).second);
+}
+
+TEST(Catalogue, UnknownNameSuggestsTheNearestThree) {
+    const std::string message = usage_message([] { configure("cait_xxs25_224"); });
+    EXPECT_THAT(message, HasSubstr("unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224, "));
+    EXPECT_EQ(std::ranges::count(message, ','), 2);
+}
+
+TEST(Catalogue, UnknownKeyListsTheValidOnes) {
+    const std::string message =
+        usage_message([] { configure("cait_xxs24_224", {{"dept", "3"}}); });
+    for (const char* key :
+         {"image_size", "channels", "classes", "drop_path", "patch", "dim", "depth", "heads",
+          "mlp_ratio", "class_layers", "class_stage", "class_insert", "class_in_keys",
+          "class_scale", "talking_heads", "residual", "residual_init", "residual_learnable",
+          "distill_token"})
+        EXPECT_THAT(message, HasSubstr(key));
+}
+
+TEST(Catalogue, RefusesConfigurationsThatBreakARule) {
+    const auto refusal = [](const char* model, const SettingList& settings) {
+        return usage_message([&] { configure(model, settings); });
+    };
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"image_size", "225"}}),
+                HasSubstr("multiple of the patch size: 225x225 with patch 16"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"heads", "5"}}), HasSubstr("must divide the width"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"class_stage", "token"}, {"class_insert", "24"}}),
+                HasSubstr("class_insert 24"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"class_stage", "average"}, {"distill_token", "true"}}),
+                HasSubstr("distillation token"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"depth", "0"}}), HasSubstr("model.depth: expected 1"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"drop_path", "nan"}}), HasSubstr("finite"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"residual_init", "small"}}),
+                HasSubstr("model.residual_init: expected auto"));
+    EXPECT_THAT(refusal("cait_xxs24_224", {{"talking_heads", "loud"}}),
+                HasSubstr("expected one of both, before, after, none; found 'loud'"));
+    EXPECT_THAT(refusal("deit3_small_patch16_224", {{"parallel", "3"}}), HasSubstr("parallel 3"));
+    EXPECT_THAT(refusal("vit_base_patch16_224", {{"fc_norm", "true"}}), HasSubstr("pool=average"));
+}
+
+// Parameters M, GMAC at 224 and at 384 (M-48: at 448), as the paper's tables round them.
+struct PaperRow {
+    const char* name;
+    double params, macs224, macs384;
+};
+
+TEST(Catalogue, CaitCostsAreThePapersTable) {
+    const PaperRow rows[] = {
+        {"xxs24", 12.0, 2.5, 9.5},   {"xxs36", 17.3, 3.8, 14.2},   {"xs24", 26.6, 5.4, 19.3},
+        {"xs36", 38.6, 8.1, 28.8},   {"s24", 46.9, 9.4, 32.2},     {"s36", 68.2, 13.9, 48.0},
+        {"s48", 89.5, 18.6, 63.8},   {"m24", 185.9, 36.0, 116.1},  {"m36", 270.9, 53.7, 173.3},
+        {"m48", 356, 0, 0},
+    };
+    const auto models = by_name();
+    // 1 % beyond what the table's last digit leaves open.
+    const auto within = [](double found, double table, double digit) {
+        return std::fabs(found - table) <= 0.01 * table + digit / 2;
+    };
+    for (const PaperRow& row : rows) {
+        const ModelInfo& at224 = models.at(std::string("cait_") + row.name + "_224");
+        const ModelInfo& at384 = models.at(std::string("cait_") + row.name + "_384");
+        EXPECT_TRUE(within(double(at224.params) * 1e-6, row.params, 0.1))
+            << row.name << " " << at224.params;
+        if (row.macs224 == 0) continue;
+        EXPECT_TRUE(within(double(at224.macs) * 1e-9, row.macs224, 0.1))
+            << row.name << " " << at224.macs;
+        EXPECT_TRUE(within(double(at384.macs) * 1e-9, row.macs384, 0.1))
+            << row.name << " " << at384.macs;
+    }
+    EXPECT_TRUE(within(double(models.at("cait_m48_448").macs) * 1e-9, 329.6, 0.1));
+    EXPECT_TRUE(within(double(models.at("cait_m36_448").macs) * 1e-9, 247.8, 0.1));
+}
+
+TEST(Catalogue, CountsAreExactlyTheReferences) {
+    const auto models = by_name();
+    const auto counts = golden::read_json("counts.json");
+    std::size_t compared = 0;
+    for (const auto& entry : counts["models"]) {
+        const ModelInfo& model = models.at(entry["name"]);
+        EXPECT_EQ(model.params, entry["params"].get<std::int64_t>()) << model.name;
+        EXPECT_EQ(model.macs, entry["macs"].get<std::int64_t>()) << model.name;
+        ++compared;
+    }
+    EXPECT_GE(compared, 36U);
+}
+
+TEST(Catalogue, PresetsCarryThePapersHyperParameters) {
+    const auto setting = [](const char* model, const char* key) {
+        return configure(model).settings().at(key);
+    };
+    EXPECT_EQ(setting("cait_xxs36_224", "residual_init"), "1e-06");
+    EXPECT_EQ(setting("cait_s24_224", "residual_init"), "1e-05");
+    EXPECT_EQ(setting("cait_m48_448", "drop_path"), "0.4");
+    EXPECT_EQ(setting("deit3_small_patch16_224", "residual_init"), "0.0001");
+    EXPECT_EQ(setting("deit3_huge_patch14_26x2", "parallel"), "2");
+    EXPECT_EQ(configure("cait_m48_448").preset->reported.top1_distilled, 86.5);
+}
+
+TEST(Catalogue, DistilledModelsHaveBothHeadsInTraining) {
+    for (const char* name : {"deit_tiny_distilled_patch16_224", "cait_xxs24_224"}) {
+        SettingList settings{{"depth", "1"}};
+        if (std::string(name).starts_with("cait")) settings.emplace_back("distill_token", "true");
+        const ModelSpec spec = configure(name, settings);
+        EXPECT_TRUE(record(spec, {.mode = Mode::train}).outputs.contains("logits_dist"));
+        EXPECT_FALSE(record(spec).outputs.contains("logits_dist"));
+    }
+}
+
+}  // namespace
+}  // namespace cait
