@@ -1,0 +1,227 @@
+#include "torch/evaluate.h"
+
+#include <fmt/format.h>
+
+#include "cait/error.h"
+#include "core/philox.h"
+
+namespace cait {
+
+namespace {
+
+using At = at::Tensor;
+using Inputs = std::span<const At>;
+
+class Evaluator {
+public:
+    Evaluator(const Node& node, Inputs inputs, const EvaluateContext& context)
+        : node_(node), in_(inputs), context_(context) {}
+
+    At operator()(const op::Input&) const { return leaf(); }
+    At operator()(const op::Param&) const { return leaf(); }
+
+    At operator()(const op::Linear&) const {
+        return at::linear(narrow(in_[0]), narrow(in_[1]), in_.size() > 2 ? narrow(in_[2]) : At());
+    }
+
+    At operator()(const op::MatMul& op) const {
+        const At b = narrow(in_[1]);
+        return at::matmul(narrow(in_[0]), op.transpose_b ? b.transpose(-2, -1) : b);
+    }
+
+    At operator()(const op::Conv2d& op) const {
+        return at::conv2d(narrow(in_[0]), narrow(in_[1]), in_.size() > 2 ? narrow(in_[2]) : At(),
+                          op.stride, op.padding, 1, op.groups);
+    }
+
+    At operator()(const op::Add&) const { return in_[0] + in_[1]; }
+    At operator()(const op::Mul&) const { return in_[0] * in_[1]; }
+
+    At operator()(const op::Scale& op) const {
+        const At scaled = op.factor == 1 ? in_[0] : in_[0] * op.factor;
+        return op.offset == 0 ? scaled : scaled + op.offset;
+    }
+
+    At operator()(const op::Activation& op) const {
+        using Kind = op::Activation::Kind;
+        switch (op.kind) {
+            case Kind::gelu: return at::gelu(in_[0]);
+            case Kind::relu: return at::relu(in_[0]);
+            case Kind::silu: return at::silu(in_[0]);
+            case Kind::sigmoid: return at::sigmoid(in_[0]);
+            case Kind::tanh: return at::tanh(in_[0]);
+            case Kind::sqrt: return at::sqrt(in_[0]);
+            case Kind::rsqrt: return at::rsqrt(in_[0]);
+        }
+        throw Error("[activation] unknown kind");
+    }
+
+    At operator()(const op::Softmax& op) const { return at::softmax(wide(in_[0]), op.axis); }
+
+    At operator()(const op::Reshape& op) const {
+        return in_[0].reshape(op.shape.with_batch(in_[0].size(0)).extents());
+    }
+
+    At operator()(const op::Permute& op) const { return in_[0].permute(op.order); }
+
+    At operator()(const op::Concat& op) const {
+        std::vector<At> parts;
+        for (const At& part : in_) parts.push_back(wide(part));
+        return at::cat(parts, op.axis);
+    }
+
+    At operator()(const op::Slice& op) const { return in_[0].slice(op.axis, op.begin, op.end); }
+
+    At operator()(const op::Expand&) const {
+        throw Error("[expand] needs the batch size: the walker does it");
+    }
+
+    At operator()(const op::Reduce& op) const {
+        switch (op.kind) {
+            case op::Reduce::Kind::mean: return at::mean(wide(in_[0]), op.axes, op.keep);
+            case op::Reduce::Kind::sum: return at::sum(wide(in_[0]), op.axes, op.keep);
+            case op::Reduce::Kind::max: return at::amax(in_[0], op.axes, op.keep);
+        }
+        throw Error("[reduce] unknown kind");
+    }
+
+    At operator()(const op::DropPath& op) const { return drop_path(in_[0], op.rate); }
+
+    // Training moves the caller's running statistics in place.
+    At operator()(const op::BatchNorm& op) const {
+        return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4],
+                              context_.mode == Mode::train, op.momentum, op.epsilon, false);
+    }
+
+    At operator()(const op::Pool2d& op) const {
+        const std::vector<std::int64_t> kernel(2, op.kernel), stride(2, op.stride),
+            padding(2, op.padding);
+        if (op.kind == op::Pool2d::Kind::max)
+            return at::max_pool2d(wide(in_[0]), kernel, stride, padding, 1, op.ceil);
+        return at::avg_pool2d(wide(in_[0]), kernel, stride, padding, op.ceil, false);
+    }
+
+    At operator()(const op::Unfold& op) const {
+        return at::im2col(wide(in_[0]), {op.kernel, op.kernel}, {1, 1}, {op.padding, op.padding},
+                          {op.stride, op.stride});
+    }
+
+    At operator()(const op::Fold& op) const {
+        return at::col2im(wide(in_[0]), {op.height, op.width}, {op.kernel, op.kernel}, {1, 1},
+                          {op.padding, op.padding}, {op.stride, op.stride});
+    }
+
+    At operator()(const op::SqueezeExcite&) const {
+        const At mean = at::mean(wide(in_[0]), {2, 3}, true);
+        const At reduced = at::relu(at::conv2d(narrow(mean), narrow(in_[1]), narrow(in_[2])));
+        return in_[0] * at::sigmoid(at::conv2d(reduced, narrow(in_[3]), narrow(in_[4])));
+    }
+
+    At operator()(const op::Outlook& op) const {
+        const At &values = in_[0], &scores = in_[1];
+        const std::int64_t batch = values.size(0), height = values.size(1),
+                           width = values.size(2), dim = values.size(3);
+        const std::int64_t area = op.kernel * op.kernel, pad = op.kernel / 2;
+        const std::int64_t count = scores.size(1) * scores.size(2);
+        // im2col has no bfloat16 kernel; the product below is where the time goes anyway.
+        At v = at::im2col(wide(values).permute({0, 3, 1, 2}), {op.kernel, op.kernel}, {1, 1},
+                          {pad, pad}, {op.stride, op.stride});
+        v = v.reshape({batch, op.heads, dim / op.heads, area, count}).permute({0, 1, 4, 3, 2});
+        const At mix = at::softmax(wide(scores)
+                                           .reshape({batch, count, op.heads, area, area})
+                                           .permute({0, 2, 1, 3, 4}) *
+                                       op.scale,
+                                   -1);
+        v = at::matmul(narrow(mix), narrow(v)).permute({0, 1, 4, 3, 2});
+        v = wide(v).reshape({batch, dim * area, count});
+        return at::col2im(v, {height, width}, {op.kernel, op.kernel}, {1, 1}, {pad, pad},
+                          {op.stride, op.stride})
+            .permute({0, 2, 3, 1});
+    }
+
+    At operator()(const op::LayerNorm& op) const {
+        return at::layer_norm(wide(in_[0]), {in_[0].size(-1)}, in_[1], in_[2], op.epsilon);
+    }
+
+    At operator()(const op::AttentionMap& op) const {
+        return attention_map(op, in_[0], in_[1], in_.subspan(2));
+    }
+
+    At operator()(const op::AttentionApply&) const { return attention_apply(in_[0], in_[1]); }
+
+    At operator()(const op::Attention& op) const {
+        return attention_apply(attention_map(op, in_[0], in_[1], in_.subspan(3)), in_[2]);
+    }
+
+    At operator()(const op::Residual& op) const {
+        const At branch = in_.size() > 2 ? in_[1] * in_[2] : in_[1];
+        return in_[0] + (op.drop_path > 0 ? drop_path(branch, op.drop_path) : branch);
+    }
+
+private:
+    [[noreturn]] At leaf() const {
+        throw Error(fmt::format("[{}] is a leaf, not an operation", op_name(node_.op)));
+    }
+
+    // Mixed precision: products see bfloat16, norms, softmax and reductions see float32.
+    At narrow(const At& x) const {
+        return context_.precision == Precision::bf16 ? x.to(at::kBFloat16) : x;
+    }
+    At wide(const At& x) const {
+        return context_.precision == Precision::bf16 ? x.to(at::kFloat) : x;
+    }
+
+    static At split_heads(const At& x, std::int64_t heads) {
+        return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+    }
+
+    // map [B, H, Q, K], weight [H, H]: one product of [H, H] by [H, Q*K] for each image.
+    At mix_heads(const At& map, const At& weight, const At& bias) const {
+        const At flat = map.reshape({map.size(0), map.size(1), -1});
+        return (at::matmul(narrow(weight), narrow(flat)) + bias.unsqueeze(-1))
+            .reshape(map.sizes());
+    }
+
+    At attention_map(const op::AttentionOptions& op, const At& q, const At& k,
+                     Inputs mixes) const {
+        At map = at::matmul(narrow(split_heads(q, op.heads) * op.scale),
+                            narrow(split_heads(k, op.heads)).transpose(-2, -1));
+        if (op.mix_before) {
+            map = mix_heads(map, mixes[0], mixes[1]);
+            mixes = mixes.subspan(2);
+        }
+        map = at::softmax(wide(map), -1);
+        return op.mix_after ? mix_heads(map, mixes[0], mixes[1]) : map;
+    }
+
+    At attention_apply(const At& map, const At& v) const {
+        const At heads = at::matmul(narrow(map), narrow(split_heads(v, map.size(1))));
+        return heads.transpose(1, 2).reshape({v.size(0), map.size(2), v.size(2)});
+    }
+
+    // One decision per image, the same on every device and for every thread count.
+    At drop_path(const At& x, double rate) const {
+        const double keep = 1 - rate;
+        RandomStream random(context_.seed,
+                            stable_hash(node_.name) ^ (context_.step * 0x9E3779B97F4A7C15ULL));
+        std::vector<std::int64_t> extents(std::size_t(x.dim()), 1);
+        extents[0] = x.size(0);
+        At factor = at::empty({x.size(0)}, at::kFloat);
+        for (std::int64_t i = 0; i < x.size(0); ++i)
+            factor.data_ptr<float>()[i] = double(random.uniform()) < keep ? float(1 / keep) : 0.0F;
+        return x * factor.to(x.device(), x.scalar_type()).reshape(extents);
+    }
+
+    const Node& node_;
+    Inputs in_;
+    const EvaluateContext& context_;
+};
+
+}  // namespace
+
+at::Tensor evaluate(const Node& node, std::span<const at::Tensor> inputs,
+                    const EvaluateContext& context) {
+    return std::visit(Evaluator(node, inputs, context), node.op);
+}
+
+}  // namespace cait

@@ -1,0 +1,143 @@
+// Each composite op run directly must equal its decomposition into primitives, forward and
+// backward, in fp32 and in mixed precision. One list of cases for all walkers.
+#include <gtest/gtest.h>
+
+#include "graph/builder.h"
+#include "support/near.h"
+#include "torch/convert.h"
+#include "torch/executor.h"
+
+namespace cait {
+namespace {
+
+struct OpCase {
+    std::string name;
+    std::function<Value(Builder&, Value x)> build;  // x is [B, 6, 8]
+};
+
+// [B, 3, 2, 8] images seen as tokens [B, 6, 8].
+Value tokens(Builder& b) {
+    return b.reshape(b.image(3, {2, 8}), {Shape::kBatch, 6, 8});
+}
+
+AttentionInputs attention_inputs(Builder& b, Value x, std::int64_t queries, bool before,
+                                 bool after) {
+    AttentionInputs in{b.linear("q", b.slice(x, 1, 0, queries), 8), b.linear("k", x, 8),
+                       b.linear("v", x, 8), {}, {}};
+    const LinearOptions mix{.weight_init = Init::normal(0.7), .bias_init = Init::normal(0.3)};
+    if (before) in.mix_before = b.linear_params("mix_before", 4, 4, mix);
+    if (after) in.mix_after = b.linear_params("mix_after", 4, 4, mix);
+    return in;
+}
+
+OpCase attention_case(const std::string& name, std::int64_t queries, bool before, bool after) {
+    return {name, [=](Builder& b, Value x) {
+                return b.attention(attention_inputs(b, x, queries, before, after), 4, 0.7);
+            }};
+}
+
+// Two heads over a height × width grid of 48 / (height * width) channels.
+OpCase outlook_case(const std::string& name, std::int64_t stride, std::int64_t height,
+                    std::int64_t width) {
+    return {name, [=](Builder& b, Value x) {
+                const std::int64_t dim = 48 / (height * width);
+                const Value values = b.reshape(x, {Shape::kBatch, height, width, dim});
+                const std::int64_t h = (height - 1) / stride + 1, w = (width - 1) / stride + 1;
+                const Value flat = b.reshape(x, {Shape::kBatch, 48});
+                const Value scores = b.reshape(b.linear("scores", flat, h * w * 2 * 81),
+                                               {Shape::kBatch, h, w, 2 * 81});
+                return b.outlook(values, scores, {.heads = 2, .stride = stride, .scale = 0.5});
+            }};
+}
+
+std::vector<OpCase> composite_cases() {
+    const auto residual = [](std::int64_t scale, double drop_path) {
+        return [=](Builder& b, Value x) {
+            const Value branch = b.linear("fc", x, 8);
+            const Value weight =
+                scale > 0 ? b.param("gamma", {scale}, Init::normal(0.5)) : Value();
+            return b.residual(x, branch, weight, drop_path);
+        };
+    };
+    return {
+        {"layer_norm", [](Builder& b, Value x) { return b.layer_norm("norm", x, 1e-6); }},
+        attention_case("attention", 6, false, false),
+        attention_case("attention_talking_both", 6, true, true),
+        attention_case("attention_talking_before", 6, true, false),
+        attention_case("attention_talking_after", 6, false, true),
+        attention_case("attention_one_query", 1, false, false),
+        {"attention_map",
+         [](Builder& b, Value x) {
+             return b.attention_map(attention_inputs(b, x, 6, true, true), 4, 0.7);
+         }},
+        {"residual_plain", residual(0, 0)},
+        {"residual_channel", residual(8, 0)},
+        {"residual_scalar", residual(1, 0)},
+        {"residual_drop_path", residual(8, 0.5)},
+        {"squeeze_excite",
+         [](Builder& b, Value x) {
+             const Value maps = b.reshape(x, {Shape::kBatch, 4, 3, 4});
+             return b.squeeze_excite(maps, b.conv_params("reduce", 4, 2),
+                                     b.conv_params("expand", 2, 4));
+         }},
+        outlook_case("outlook", 1, 6, 4),
+        outlook_case("outlook_stride_2", 2, 6, 4),
+        outlook_case("outlook_stride_2_odd", 2, 3, 8),
+    };
+}
+
+struct Outcome {
+    Tensor output;
+    std::map<std::string, Tensor> gradients;
+};
+
+Outcome run(const Graph& graph, Precision precision) {
+    TorchTensors params;
+    for (const ParamSpec& spec : graph.params) {
+        torch::manual_seed(std::int64_t(params.size()));
+        params[spec.name] = (0.5 * torch::randn(spec.shape.extents())).requires_grad_(true);
+    }
+    torch::manual_seed(99);
+    const at::Tensor images = torch::randn({5, 3, 2, 8});
+    const TorchExecutor executor(graph);
+    const at::Tensor output =
+        executor.run(images, params, {.precision = precision, .seed = 7, .step = 3}).at("y");
+    // A weighted sum, so that every element of the output matters differently.
+    (output * torch::linspace(-1, 1, output.numel()).reshape(output.sizes())).sum().backward();
+    Outcome outcome{from_torch(output), {}};
+    for (const auto& [name, param] : params)
+        if (param.grad().defined()) outcome.gradients[name] = from_torch(param.grad());
+    return outcome;
+}
+
+class Composites : public testing::TestWithParam<OpCase> {
+protected:
+    static Graph graph() {
+        Builder b({.mode = Mode::train, .taps = {"y"}});
+        b.output("y", GetParam().build(b, tokens(b)));
+        return b.finish();
+    }
+};
+
+TEST_P(Composites, EqualsItsDecomposition) {
+    const Outcome direct = run(graph(), Precision::fp32);
+    const Outcome primitive = run(decompose(graph()), Precision::fp32);
+    test::expect_within(direct.output, primitive.output, 2e-6, "output");
+    ASSERT_EQ(direct.gradients.size(), primitive.gradients.size());
+    for (const auto& [name, gradient] : direct.gradients)
+        test::expect_within(gradient, primitive.gradients.at(name), 2e-5, name);
+}
+
+TEST_P(Composites, MixedPrecisionStaysNearFullPrecision) {
+    const Outcome full = run(graph(), Precision::fp32);
+    const Outcome mixed = run(graph(), Precision::bf16);
+    test::expect_close(mixed.output, full.output, 0.05, "output");
+    const Outcome primitive = run(decompose(graph()), Precision::bf16);
+    test::expect_close(primitive.output, full.output, 0.05, "decomposed output");
+}
+
+INSTANTIATE_TEST_SUITE_P(Torch, Composites, testing::ValuesIn(composite_cases()),
+                         [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace cait

@@ -1,0 +1,187 @@
+// Every family, and every switch of CaiT, goes through the same list: record, decompose, declare,
+// forward at its own and at another size, a training step, save and reload.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cait/train.h"
+#include "declare/initialize.h"
+#include "models/catalogue.h"
+#include "support/near.h"
+#include "torch/convert.h"
+#include "torch/executor.h"
+
+namespace cait {
+namespace {
+
+struct ModelCase {
+    std::string name;
+    std::string model;
+    SettingList settings;
+};
+
+const SettingList kSmall = {{"image_size", "16"}, {"patch", "8"}, {"dim", "24"}, {"depth", "2"},
+                            {"heads", "2"},       {"classes", "5"}};
+
+ModelCase small(const std::string& name, const std::string& model, SettingList extra = {}) {
+    SettingList settings = kSmall;
+    settings.insert(settings.end(), extra.begin(), extra.end());
+    return {name, model, settings};
+}
+
+// Each residual weighting with each start, learnable and frozen, under each class stage.
+std::vector<ModelCase> cait_switches() {
+    std::vector<ModelCase> cases;
+    const auto add = [&](const SettingList& extra) {
+        std::string name = "cait";
+        for (const auto& [key, value] : extra) name += "_" + value;
+        for (char& c : name)
+            if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+        cases.push_back(small(name, "cait_xxs24_224", extra));
+    };
+    for (const char* residual : {"layerscale", "scalar", "fixup", "tfixup"})
+        for (const char* init : {"auto", "zero", "1e-4", "uniform", "uniform:1e-3"})
+            for (const char* learnable : {"true", "false"})
+                add({{"residual", residual},
+                     {"residual_init", init},
+                     {"residual_learnable", learnable}});
+    add({{"residual", "none"}});
+    for (const char* talking : {"both", "before", "after", "none"})
+        for (const char* stage : {"attention", "token", "average"})
+            add({{"talking_heads", talking}, {"class_stage", stage}});
+    for (const char* layers : {"1", "2", "3"})
+        for (const char* in_keys : {"true", "false"})
+            for (const char* scale : {"true", "false"})
+                for (const char* distill : {"true", "false"})
+                    add({{"class_layers", layers},
+                         {"class_in_keys", in_keys},
+                         {"class_scale", scale},
+                         {"distill_token", distill}});
+    for (const char* insert : {"0", "1"})
+        for (const char* distill : {"true", "false"})
+            add({{"class_stage", "token"}, {"class_insert", insert}, {"distill_token", distill}});
+    add({{"heads", "4"}, {"dim", "32"}, {"mlp_ratio", "2.5"}, {"patch", "4"}, {"channels", "1"}});
+    return cases;
+}
+
+std::vector<ModelCase> all_cases() {
+    std::vector<ModelCase> cases = cait_switches();
+    const std::vector<ModelCase> others = {
+        small("vit", "vit_base_patch16_224"),
+        small("vit_average", "vit_base_patch16_224", {{"pool", "average"}}),
+        small("vit_fc_norm", "vit_base_patch16_224", {{"pool", "average"}, {"fc_norm", "true"}}),
+        small("vit_sincos", "vit_base_patch16_224", {{"position", "sincos"}}),
+        small("vit_no_position", "vit_base_patch16_224", {{"position", "none"}}),
+        small("vit_mlp_head", "vit_base_patch16_224", {{"representation", "16"}}),
+        small("deit", "deit_tiny_patch16_224"),
+        small("deit_distilled", "deit_tiny_distilled_patch16_224"),
+        small("deit3", "deit3_small_patch16_224"),
+        small("deit3_parallel", "deit3_small_patch16_18x2"),
+        small("deit3_plain", "deit3_small_patch16_36x1", {{"residual", "none"}}),
+    };
+    cases.insert(cases.end(), others.begin(), others.end());
+    return cases;
+}
+
+at::Tensor random_images(const ModelSpec& spec, std::int64_t batch) {
+    const CommonConfig& common = spec.architecture->common();
+    torch::manual_seed(1);
+    return torch::randn(
+        {batch, common.channels, common.image_size.height, common.image_size.width});
+}
+
+class Models : public testing::TestWithParam<ModelCase> {
+protected:
+    ModelSpec spec_ = configure(GetParam().model, GetParam().settings);
+
+    // Fresh weights moved off their start, so that no branch is switched off by a zero.
+    TorchTensors lively_weights(const Graph& graph) {
+        TorchTensors weights;
+        torch::manual_seed(2);
+        for (const ParamSpec& spec : graph.params)
+            weights[spec.name] =
+                to_torch(initialize(spec, 1)) + 0.1 * torch::randn(spec.shape.extents());
+        return weights;
+    }
+};
+
+TEST_P(Models, DecompositionGivesTheSameLogits) {
+    const Graph graph = record(spec_);
+    const TorchTensors weights = lively_weights(graph);
+    const at::Tensor images = random_images(spec_, 2);
+    const at::NoGradGuard no_gradients;
+    const auto logits = [&](Graph g) {
+        return from_torch(TorchExecutor(std::move(g)).run(images, weights).at("logits"));
+    };
+    const Tensor direct = logits(graph);
+    EXPECT_EQ(direct.shape(), (Shape{2, 5}));
+    test::expect_close(logits(decompose(graph)), direct, 1e-5, "logits");
+}
+
+TEST_P(Models, RunsAtAnotherImageSize) {
+    SettingList settings = GetParam().settings;
+    settings.emplace_back("image_size", "24x32");
+    const ModelSpec other = configure(GetParam().model, settings);
+    const Graph graph = record(other);
+    const at::NoGradGuard no_gradients;
+    const at::Tensor logits = TorchExecutor(graph)
+                                  .run(random_images(other, 1), lively_weights(graph))
+                                  .at("logits");
+    EXPECT_TRUE(logits.isfinite().all().item<bool>());
+}
+
+// One small step along the gradient lowers the loss, and exactly the trainable parameters get one.
+TEST_P(Models, TrainingStepLowersTheLoss) {
+    const Graph graph = record(spec_, {.mode = Mode::train, .drop_path = 0.0});
+    TorchTensors params = lively_weights(graph);
+    const TorchExecutor executor(graph);
+    const at::Tensor images = random_images(spec_, 4);
+    const at::Tensor labels = torch::tensor({0, 1, 2, 3}, torch::kLong);
+    const auto loss = [&] {
+        at::Tensor sum;
+        for (const auto& [name, logits] : executor.run(images, params)) {
+            const at::Tensor one = torch::nn::functional::cross_entropy(logits, labels);
+            sum = sum.defined() ? sum + one : one;
+        }
+        return sum;
+    };
+    for (const ParamSpec& spec : graph.params)
+        params[spec.name] = params[spec.name].detach().requires_grad_(spec.trainable);
+    const at::Tensor before = loss();
+    before.backward();
+
+    double squared = 0;
+    for (const ParamSpec& spec : graph.params) {
+        const at::Tensor& gradient = params[spec.name].grad();
+        ASSERT_EQ(gradient.defined(), spec.trainable) << spec.name;
+        if (gradient.defined()) squared += gradient.pow(2).sum().item<double>();
+    }
+    ASSERT_TRUE(std::isfinite(squared));
+    const double rate = 1e-3;
+    const at::NoGradGuard no_gradients;
+    for (auto& [name, param] : params)
+        if (param.grad().defined()) param.sub_(rate * param.grad());
+    const double gained = before.item<double>() - loss().item<double>();
+    EXPECT_NEAR(gained / (rate * squared), 1.0, 0.3);  // first-order prediction of the gain
+}
+
+TEST_P(Models, SavedAndReloadedIsIdentical) {
+    const auto file = std::filesystem::path(testing::TempDir()) /
+                      ("models_test_" + GetParam().name + ".safetensors");
+    const Model model = Model::create(GetParam().model, GetParam().settings, 3);
+    model.save(file);
+    const Model again = Model::load(file);
+    EXPECT_EQ(again.settings(), model.settings());
+    EXPECT_TRUE(again.notes().empty());
+    const Tensor images = from_torch(random_images(spec_, 2));
+    const Tensor first = forward(model, images).at("logits");
+    const Tensor second = forward(again, images).at("logits");
+    EXPECT_TRUE(std::ranges::equal(first.floats(), second.floats()));
+    std::filesystem::remove(file);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Models, testing::ValuesIn(all_cases()),
+                         [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace cait
