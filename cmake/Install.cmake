@@ -1,0 +1,63 @@
+# What `cmake --install` puts where, and the package that find_package(cait) reads.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cait)
+
+# A static library names its private parts in the export, for the final link. Header-only parts are
+# compiled in already and need not be on the consumer's machine.
+function(cait_drop_header_only target)
+  get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+  if(links)
+    list(FILTER links EXCLUDE REGEX "nlohmann_json|CLI11|tomlplusplus|httplib")
+    set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${links}")
+  endif()
+endfunction()
+
+# The packages behind the imported targets that are left: "$<LINK_ONLY:fmt::fmt>" needs fmt.
+function(cait_packages_behind target result)
+  get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+  string(REGEX MATCHALL "[A-Za-z0-9_]+::" packages "${links}")
+  list(TRANSFORM packages REPLACE "::" "")
+  list(REMOVE_DUPLICATES packages)
+  list(REMOVE_ITEM packages cait)
+  set(${result} "${packages}" PARENT_SCOPE)
+endfunction()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cait DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+target_compile_features(cait-core PUBLIC cxx_std_20)  # the public headers need it
+cait_drop_header_only(cait-core)
+cait_packages_behind(cait-core CAIT_CORE_PACKAGES)
+set_target_properties(cait-core PROPERTIES VERSION ${PROJECT_VERSION}
+                                           SOVERSION ${PROJECT_VERSION_MAJOR})
+install(TARGETS cait-core EXPORT cait-core-targets)
+install(EXPORT cait-core-targets NAMESPACE cait:: DESTINATION ${package_dir})
+
+# A file of its own: whoever does not ask for the component needs no LibTorch.
+if(TARGET cait-train)
+  cait_drop_header_only(cait-train)
+  cait_packages_behind(cait-train CAIT_TRAIN_PACKAGES)
+  set_target_properties(cait-train PROPERTIES EXPORT_NAME train)
+  install(TARGETS cait-train EXPORT cait-train-targets)
+  install(EXPORT cait-train-targets NAMESPACE cait:: DESTINATION ${package_dir})
+endif()
+
+# cait-torch is started by cait, not by people. The run path matters to shared builds only.
+foreach(program IN ITEMS cait cait-torch)
+  if(TARGET ${program})
+    set(program_dir ${CMAKE_INSTALL_BINDIR})
+    if(program STREQUAL "cait-torch")
+      set(program_dir ${CMAKE_INSTALL_LIBEXECDIR}/cait)
+    endif()
+    file(RELATIVE_PATH to_libraries /prefix/${program_dir} /prefix/${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(${program} PROPERTIES
+      INSTALL_RPATH "$ORIGIN/${to_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS ${program} DESTINATION ${program_dir})
+  endif()
+endforeach()
+
+configure_package_config_file(cmake/cait-config.cmake.in cait-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(cait-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cait-config.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/cait-config-version.cmake
+        DESTINATION ${package_dir})

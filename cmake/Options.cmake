@@ -10,3 +10,12 @@ function(cait_target name)
     target_link_options(${name} PUBLIC -fsanitize=${CAIT_SANITIZE})
   endif()
 endfunction()
+
+# Recompiling what has not changed is what takes longest in a clean tree. The sloppiness lets ccache
+# serve files that use a precompiled header.
+find_program(CAIT_CCACHE ccache)
+mark_as_advanced(CAIT_CCACHE)
+if(CAIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CAIT_CCACHE})
+endif()

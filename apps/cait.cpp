@@ -1,0 +1,55 @@
+// The `cait` command: finds the sub-command, turns errors into one line and an exit code
+// (0 done, 1 bad data, 2 wrong usage).
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "command.h"
+
+namespace {
+
+using namespace cait::app;
+
+constexpr int kDataError = 1;
+constexpr int kUsageError = 2;
+
+int run(int argc, char** argv) {
+    CLI::App app("Image transformers: train, fine-tune, look inside, search with and serve them.",
+                 "cait");
+    app.set_version_flag("--version", "cait " CAIT_VERSION);
+    app.require_subcommand(1);
+    app.footer("\n`cait COMMAND --help` explains a command and shows an example.");
+    add_models_command(app);
+    add_inspect_command(app);
+    add_convert_command(app);
+    add_forward_command(app, {argc, argv});
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& asked_for_help) {
+        return app.exit(asked_for_help);
+    } catch (const CLI::ParseError& error) {
+        const auto chosen = app.get_subcommands();
+        fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", error.what(),
+                   chosen.empty() ? "" : chosen.front()->get_name() + " ");
+        return kUsageError;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const cait::Error& error) {
+        fmt::print(stderr, "cait: {}\n", error.what());
+        return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;
+    } catch (const std::bad_alloc&) {
+        fmt::print(stderr, "cait: out of memory\n");
+        return kDataError;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "cait: {}\n", error.what());
+        return kDataError;
+    }
+}

@@ -1,0 +1,61 @@
+#include "command.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace cait::app {
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
+                      const std::string& example) {
+    CLI::App* command = app.add_subcommand(name, summary);
+    command->footer("\nExample:\n  " + example + "\n");
+    return command;
+}
+
+void ModelOptions::add_to(CLI::App& command, bool with_weights) {
+    command.add_option("--model", model, "A name from `cait models`")->type_name("NAME");
+    command.add_option("--set", set, "Change a setting, e.g. model.classes=10; may be repeated")
+        ->type_name("model.KEY=VALUE")
+        ->take_all();
+    if (!with_weights) return;
+    command.add_flag("--ema", prefer_ema, "Use the averaged weights of a checkpoint with both");
+    command.add_flag("--allow-non-finite", allow_non_finite, "Accept NaN and infinite weights");
+}
+
+SettingList ModelOptions::settings() const {
+    constexpr std::string_view kPrefix = "model.";
+    SettingList settings;
+    for (const std::string& text : set) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || !text.starts_with(kPrefix))
+            throw UsageError(fmt::format("--set: expected model.KEY=VALUE, found '{}'", text));
+        settings.emplace_back(text.substr(kPrefix.size(), equals - kPrefix.size()),
+                              text.substr(equals + 1));
+    }
+    return settings;
+}
+
+Model::LoadOptions ModelOptions::load_options() const {
+    return {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0};
+}
+
+namespace {
+
+std::string scaled(double value, std::string_view unit) {
+    constexpr std::array<std::string_view, 5> kPrefixes = {"", "k", "M", "G", "T"};
+    std::size_t step = 0;
+    while (value >= 1000 && step + 1 < kPrefixes.size()) {
+        value /= 1000;
+        ++step;
+    }
+    return step == 0 ? fmt::format("{:.0f} {}", value, unit)
+                     : fmt::format("{:.1f} {}{}", value, kPrefixes[step], unit);
+}
+
+}  // namespace
+
+std::string count_text(std::int64_t count) { return scaled(double(count), ""); }
+std::string bytes_text(std::int64_t bytes) { return scaled(double(bytes), "B"); }
+
+}  // namespace cait::app

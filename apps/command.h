@@ -1,0 +1,44 @@
+// What the sub-commands share: how each adds itself to the program, and the options that choose a
+// model and its weights.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cait/model.h"
+
+namespace cait::app {
+
+// The words that the program was started with.
+struct Invocation {
+    int argc = 0;
+    char** argv = nullptr;
+};
+
+void add_models_command(CLI::App& app);
+void add_inspect_command(CLI::App& app);
+void add_convert_command(CLI::App& app);
+void add_forward_command(CLI::App& app, const Invocation& invocation);
+
+// Adds a sub-command whose --help ends with an example.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
+                      const std::string& example);
+
+// --model, --set and, where weights are read, --ema and --allow-non-finite.
+struct ModelOptions {
+    std::string model;
+    std::vector<std::string> set;
+    bool prefer_ema = false;
+    bool allow_non_finite = false;
+
+    void add_to(CLI::App& command, bool with_weights);
+    SettingList settings() const;  // throws UsageError unless each is model.KEY=VALUE
+    Model::LoadOptions load_options() const;
+};
+
+// 12034128 → "12.0 M"; 1.4e9 bytes → "1.4 GB".
+std::string count_text(std::int64_t count);
+std::string bytes_text(std::int64_t bytes);
+
+}  // namespace cait::app

@@ -1,0 +1,85 @@
+// `cait convert`: any weight file to one safetensors file, as it is or fitted to a model.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "command.h"
+#include "core/convert.h"
+#include "core/rename.h"
+#include "models/catalogue.h"
+#include "weights/safetensors.h"
+#include "weights/weight_file.h"
+
+namespace cait::app {
+
+namespace {
+
+struct ConvertArguments {
+    std::string input;
+    std::string output;
+    ModelOptions model;
+    std::string names = "official";
+    std::string dtype;
+};
+
+void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype) {
+    if (dtype.empty()) return;
+    const DType target = dtype == "float16"    ? DType::f16
+                         : dtype == "bfloat16" ? DType::bf16
+                                               : DType::f32;
+    for (NamedTensor& entry : tensors)
+        if (is_floating(entry.tensor.dtype())) entry.tensor = convert(entry.tensor, target);
+}
+
+void run(const ConvertArguments& arguments) {
+    if (!arguments.output.ends_with(".safetensors"))
+        throw UsageError(fmt::format("{}: expected an output name that ends with .safetensors",
+                                     arguments.output));
+    std::vector<NamedTensor> tensors;
+    std::map<std::string, std::string> metadata;
+    if (arguments.model.model.empty()) {
+        if (arguments.names != "official" || !arguments.model.set.empty())
+            throw UsageError("convert: --names and --set need --model NAME");
+        WeightFile file =
+            open_weights(arguments.input, {.prefer_ema = arguments.model.prefer_ema});
+        tensors = std::move(file.tensors);
+        metadata = std::move(file.metadata);
+        metadata.try_emplace("format", "pt");
+    } else {
+        const Model model =
+            Model::load(arguments.input, arguments.model.model, arguments.model.settings(),
+                        arguments.model.load_options());
+        for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+        metadata = model.metadata();
+        const std::vector<Rename> renames = model.spec().architecture->renames();
+        for (const auto& [name, tensor] : model.weights())
+            tensors.push_back(
+                {arguments.names == "timm" ? to_alias(name, renames) : name, tensor});
+    }
+    convert_floats(tensors, arguments.dtype);
+    write_safetensors(arguments.output, tensors, metadata);
+    fmt::print(stderr, "wrote {} ({} tensors)\n", arguments.output, tensors.size());
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& app) {
+    CLI::App* command = add_command(
+        app, "convert", "Turn any weight file into one safetensors file",
+        "cait convert S24_224.pth cait_s24.safetensors --model cait_s24_224\n"
+        "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
+        "--set model.image_size=160 --dtype bfloat16");
+    auto arguments = std::make_shared<ConvertArguments>();
+    command->add_option("input", arguments->input, "Weights: .safetensors, .pth or .pt")
+        ->required();
+    command->add_option("output", arguments->output, "The .safetensors file to write")->required();
+    arguments->model.add_to(*command, true);
+    command->add_option("--names", arguments->names, "Parameter names to write (with --model)")
+        ->check(CLI::IsMember({"official", "timm"}))
+        ->capture_default_str();
+    command->add_option("--dtype", arguments->dtype, "Number format to write; default: as it is")
+        ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
+    command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace cait::app

@@ -1,0 +1,83 @@
+// `cait models`: the catalogue with what each model costs and what its paper reports.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+
+namespace cait::app {
+
+namespace {
+
+struct ModelsArguments {
+    std::vector<std::string> filters;
+    std::vector<std::string> set;
+    bool json = false;
+};
+
+nlohmann::json to_json(const ModelInfo& m) {
+    const auto number = [](const std::optional<double>& value) {
+        return value ? nlohmann::json(*value) : nlohmann::json();
+    };
+    // One number for a square image, [height, width] otherwise.
+    const nlohmann::json size = m.image_height == m.image_width
+                                    ? nlohmann::json(m.image_height)
+                                    : nlohmann::json({m.image_height, m.image_width});
+    return {{"name", m.name},
+            {"family", m.family},
+            {"image_size", size},
+            {"params", m.params},
+            {"macs", m.macs},
+            {"activation_bytes", m.inference_bytes},
+            {"training_activation_bytes", m.training_bytes},
+            // Some models were reported with a teacher only.
+            {"top1", number(m.top1 ? m.top1 : m.top1_distilled)},
+            {"top1_distilled", number(m.top1_distilled)}};
+}
+
+void print_table(const std::vector<ModelInfo>& models) {
+    const auto accuracy = [](const std::optional<double>& value) {
+        return value ? fmt::format("{:.1f}", *value) : std::string("–");
+    };
+    fmt::print("{:<36} {:>9} {:>10} {:>10} {:>12} {:>12} {:>7} {:>10}\n", "model", "image",
+               "params M", "GMAC", "memory", "training", "top-1", "distilled");
+    for (const ModelInfo& m : models)
+        fmt::print("{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10}\n", m.name,
+                   fmt::format("{}x{}", m.image_height, m.image_width), double(m.params) * 1e-6,
+                   double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
+                   bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled));
+    fmt::print("\n{} models. Memory: float32 activations for one image, at inference and kept for a "
+               "training step.\nTop-1: ImageNet accuracy in the paper, trained on labels and with a "
+               "convnet teacher.\n",
+               models.size());
+}
+
+void run(const ModelsArguments& arguments) {
+    ModelOptions options;
+    options.set = arguments.set;
+    std::vector<ModelInfo> models = list_models(arguments.filters, options.settings());
+    if (!arguments.json) return print_table(models);
+    nlohmann::json list = nlohmann::json::array();
+    for (const ModelInfo& model : models) list.push_back(to_json(model));
+    fmt::print("{}\n", list.dump(2));
+}
+
+}  // namespace
+
+void add_models_command(CLI::App& app) {
+    CLI::App* command = add_command(app, "models", "List the models with their costs",
+                                    "cait models cait_s deit_small\n"
+                                    "  cait models cait_xxs24_224 --set model.image_size=160");
+    auto arguments = std::make_shared<ModelsArguments>();
+    command->add_option("names", arguments->filters, "Show models whose name contains one of these")
+        ->type_name("TEXT");
+    command
+        ->add_option("--set", arguments->set, "Costs with a setting changed, for all listed models")
+        ->type_name("model.KEY=VALUE");
+    command->add_flag("--json", arguments->json, "Print a JSON list");
+    command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace cait::app

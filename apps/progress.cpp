@@ -1,0 +1,57 @@
+#include "progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace cait::app {
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::milliseconds kRedraw{100};
+constexpr std::chrono::seconds kPlainLine{10};
+
+std::string duration_text(double seconds) {
+    const auto whole = static_cast<long>(seconds + 0.5);
+    if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, std::string unit)
+    : what_(std::move(what)),
+      unit_(std::move(unit)),
+      next_(start_ + kPatience),
+      terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+    if (shown_ && terminal_) std::fputc('\n', stderr);
+}
+
+void Progress::update(std::size_t done, std::size_t total) {
+    const Clock::time_point now = Clock::now();
+    const bool last = done >= total && shown_;
+    if ((now < next_ && !last) || total == 0 || done == 0) return;
+    next_ = now + (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine));
+    shown_ = true;
+
+    constexpr std::size_t kWidth = 30;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    const double rate = double(done) / seconds;
+    const std::string numbers =
+        fmt::format("{}/{} {}  {:.1f}/s  ETA {}", done, total, unit_, rate,
+                    duration_text(double(total - done) / rate));
+    if (!terminal_) {
+        fmt::print(stderr, "{}: {}\n", what_, numbers);
+        return;
+    }
+    const std::size_t filled = kWidth * done / total;
+    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {}  ", what_, "", filled, "", kWidth - filled,
+               numbers);
+    std::fflush(stderr);
+}
+
+}  // namespace cait::app

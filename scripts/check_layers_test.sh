@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Shows that check_layers.sh accepts what is allowed and names what is not, on trees made for it.
+set -euo pipefail
+check="$(cd "$(dirname "$0")" && pwd)/check_layers.sh"
+tree="$(mktemp -d)"
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+# expect STATUS FILE LINE: puts LINE into an otherwise clean tree as FILE and runs the check.
+expect() {
+    local status=$1 file=$2 line=$3 found=0 output
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree/src/core" "$tree/$(dirname "$file")"
+    echo '#include <vector>' >"$tree/src/core/clean.h"
+    printf '// A file.\n%s\n' "$line" >"$tree/$file"
+    output="$("$check" "$tree")" || found=$?
+    if [[ $found -ne $status ]]; then
+        echo "$file with '$line': expected exit $status, found $found"
+        failures=$((failures + 1))
+    elif [[ $status -ne 0 && $output != "$file:2: "* ]]; then
+        echo "$file with '$line': expected a message that starts with $file:2, found '$output'"
+        failures=$((failures + 1))
+    fi
+}
+
+expect 0 src/graph/a.cpp '#include "core/philox.h"'
+expect 0 src/graph/a.cpp '#include "cait/error.h"'
+expect 0 src/declare/a.cpp '#include "weights/safetensors.h"'
+expect 0 src/torch/a.cpp '#include <torch/torch.h>'
+expect 0 src/torch/a.cpp '#include "torch/walker.h"'
+expect 0 src/engine/a.cpp '#include <oneapi/dnnl/dnnl.hpp>'
+expect 0 src/kernels/avx512/a.cpp '#include "kernels/gemm.h"'
+expect 0 src/api/a.cpp '#include "engine/plan.h"'
+expect 0 apps/torch_main.cpp '#include <ATen/ATen.h>'
+expect 0 include/cait/a.h '#include <cstdint>'
+
+expect 1 src/core/a.h '#include "graph/builder.h"'
+expect 1 src/core/a.h '#  include "graph/builder.h"  // why not'
+expect 1 src/core/a.h '#include <graph/builder.h>'
+expect 1 src/weights/a.cpp '#include "graph/graph.h"'
+expect 1 src/models/a.cpp '#include "weights/safetensors.h"'
+expect 1 src/cost/a.cpp '#include "declare/declare.h"'
+expect 1 src/api/a.cpp '#include "train/loop.h"'
+expect 1 src/graph/a.cpp '#include <torch/torch.h>'
+expect 1 src/graph/a.cpp '#include <c10/util/Half.h>'
+expect 1 src/graph/a.cpp '#include "torch/walker.h"'
+expect 1 src/cost/a.cpp '#include <dnnl.hpp>'
+expect 1 apps/models.cpp '#include <torch/torch.h>'
+expect 1 include/cait/a.h '#include "core/philox.h"'
+expect 1 include/cait/a.h '#include <fmt/format.h>'
+expect 1 include/cait/a.h '#include <unistd.h>'
+expect 1 src/core/a.cpp '#include "philox.h"'
+expect 1 src/core/a.cpp '#include "newfolder/a.h"'
+
+[[ $failures -eq 0 ]] || exit 1
+echo "check_layers.sh: all cases as expected"

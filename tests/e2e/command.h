@@ -1,0 +1,47 @@
+// Runs the real program as a user would and keeps what it printed and used.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cait::e2e {
+
+// Sanitizers multiply memory and time; limits on them hold for ordinary builds.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+struct Finished {
+    int status = -1;  // exit code; -SIGNAL when a signal ended it
+    std::string out;
+    std::string err;
+    double seconds = 0;
+    long peak_kilobytes = 0;
+};
+
+// `words` follow the program's name; no shell is involved.
+Finished cait(const std::vector<std::string>& words);
+
+// A folder of its own for each test, gone afterwards.
+class InFolder : public testing::Test {
+protected:
+    InFolder();
+    ~InFolder() override;
+    std::string path(const std::string& name) const { return (folder_ / name).string(); }
+    void write(const std::string& name, const std::string& bytes) const;
+
+    std::filesystem::path folder_;
+};
+
+std::string data(const std::string& name);  // a file of tests/e2e/data
+std::string read(const std::string& path);
+
+// A one-line error: exit code, and exactly one line on stderr that has all of the parts.
+void expect_refused(const Finished& run, int status, const std::vector<std::string>& parts);
+
+}  // namespace cait::e2e

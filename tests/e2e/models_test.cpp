@@ -1,0 +1,59 @@
+// `cait models` and the program's manners: help, versions, wrong words.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "e2e/command.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Models, JsonHasTheFieldsThatScriptsRelyOn) {
+    const Finished run = cait({"models", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto models = nlohmann::json::parse(run.out);
+    ASSERT_GE(models.size(), 80U);
+    bool found = false;
+    for (const auto& model : models) {
+        for (const char* field : {"name", "family", "image_size", "params", "macs", "top1"})
+            ASSERT_TRUE(model.contains(field)) << model.dump();
+        if (model["name"] != "cait_xxs24_224") continue;
+        found = true;
+        EXPECT_EQ(model["family"], "cait");
+        EXPECT_EQ(model["image_size"], 224);
+        EXPECT_EQ(model["params"], 11956264);
+        EXPECT_EQ(model["top1"], 77.6);
+        EXPECT_EQ(model["top1_distilled"], 78.4);
+    }
+    EXPECT_TRUE(found);
+}
+
+TEST(Models, FilterAndSettingsChangeTheTable) {
+    const Finished run = cait({"models", "cait_xxs24_224", "--set", "model.image_size=192x256"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("192x256"));
+    EXPECT_THAT(run.out, HasSubstr("1 models"));
+}
+
+TEST(Models, WrongWordsAreUsageErrorsInOneLine) {
+    expect_refused(cait({"models", "cait_xxs25"}), 2, {"unknown model 'cait_xxs25'", "nearest"});
+    expect_refused(cait({"models", "--set", "model.dept=3"}), 2, {"valid keys: ", "depth"});
+    expect_refused(cait({"models", "--set", "depth=3"}), 2, {"expected model.KEY=VALUE"});
+    expect_refused(cait({"models", "--jsn"}), 2, {"--jsn", "cait models --help"});
+    expect_refused(cait({}), 2, {"subcommand", "cait --help"});
+    expect_refused(cait({"modles"}), 2, {"cait --help"});
+}
+
+TEST(Models, EveryCommandExplainsItselfWithAnExample) {
+    EXPECT_THAT(cait({"--version"}).out, testing::StartsWith("cait 0."));
+    for (const char* command : {"models", "inspect", "convert", "forward"}) {
+        const Finished run = cait({command, "--help"});
+        EXPECT_EQ(run.status, 0);
+        EXPECT_THAT(run.out, HasSubstr("Example:\n  cait ")) << command;
+    }
+}
+
+}  // namespace
+}  // namespace cait::e2e
