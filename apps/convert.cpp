@@ -40,21 +40,18 @@ void run(const ConvertArguments& arguments) {
     if (arguments.model.model.empty()) {
         if (arguments.names != "official" || !arguments.model.set.empty())
             throw UsageError("convert: --names and --set need --model NAME");
-        WeightFile file =
-            open_weights(arguments.input, {.prefer_ema = arguments.model.prefer_ema});
+        WeightFile file = open_weights(arguments.input, {.prefer_ema = arguments.model.prefer_ema});
         tensors = std::move(file.tensors);
         metadata = std::move(file.metadata);
         metadata.try_emplace("format", "pt");
     } else {
-        const Model model =
-            Model::load(arguments.input, arguments.model.model, arguments.model.settings(),
-                        arguments.model.load_options());
+        const Model model = Model::load(arguments.input, arguments.model.model,
+                                        arguments.model.settings(), arguments.model.load_options());
         for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
         metadata = model.metadata();
         const std::vector<Rename> renames = model.spec().architecture->renames();
         for (const auto& [name, tensor] : model.weights())
-            tensors.push_back(
-                {arguments.names == "timm" ? to_alias(name, renames) : name, tensor});
+            tensors.push_back({arguments.names == "timm" ? to_alias(name, renames) : name, tensor});
     }
     convert_floats(tensors, arguments.dtype);
     write_safetensors(arguments.output, tensors, metadata);
@@ -64,11 +61,11 @@ void run(const ConvertArguments& arguments) {
 }  // namespace
 
 void add_convert_command(CLI::App& app) {
-    CLI::App* command = add_command(
-        app, "convert", "Turn any weight file into one safetensors file",
-        "cait convert S24_224.pth cait_s24.safetensors --model cait_s24_224\n"
-        "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
-        "--set model.image_size=160 --dtype bfloat16");
+    CLI::App* command =
+        add_command(app, "convert", "Turn any weight file into one safetensors file",
+                    "cait convert S24_224.pth cait_s24.safetensors --model cait_s24_224\n"
+                    "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
+                    "--set model.image_size=160 --dtype bfloat16");
     auto arguments = std::make_shared<ConvertArguments>();
     command->add_option("input", arguments->input, "Weights: .safetensors, .pth or .pt")
         ->required();

@@ -46,9 +46,9 @@ void print_json(const WeightFile& file) {
         tensors.push_back({{"name", entry.name},
                            {"dtype", name_of(entry.tensor.dtype())},
                            {"shape", entry.tensor.shape().extents()}});
-    const nlohmann::json summary{{"format", file.format},     {"values", totals.values},
-                                 {"bytes", totals.bytes},     {"metadata", file.metadata},
-                                 {"skipped", file.skipped},   {"tensors", tensors}};
+    const nlohmann::json summary{{"format", file.format},   {"values", totals.values},
+                                 {"bytes", totals.bytes},   {"metadata", file.metadata},
+                                 {"skipped", file.skipped}, {"tensors", tensors}};
     using Handler = nlohmann::json::error_handler_t;
     fmt::print("{}\n", summary.dump(2, ' ', false, Handler::replace));
 }
@@ -80,8 +80,7 @@ void print_text(const WeightFile& file, const std::string& path) {
 }
 
 void inspect_graph(const InspectArguments& arguments) {
-    if (arguments.model.model.empty())
-        throw UsageError("--graph: expected --model NAME as well");
+    if (arguments.model.model.empty()) throw UsageError("--graph: expected --model NAME as well");
     const RecordOptions options{.mode = arguments.training ? Mode::train : Mode::infer,
                                 .taps = arguments.taps};
     const Graph graph =
@@ -121,7 +120,8 @@ void add_inspect_command(CLI::App& app) {
     command->add_option("file", arguments->file, "Weights: .safetensors, .pth or .pt");
     arguments->model.add_to(*command, true);
     command->add_flag("--graph", arguments->graph, "Print the graph of --model");
-    command->add_flag("--primitives", arguments->primitives, "With --graph: composites taken apart");
+    command->add_flag("--primitives", arguments->primitives,
+                      "With --graph: composites taken apart");
     command->add_flag("--train", arguments->training, "With --graph: as training records it");
     command->add_option("--tap", arguments->taps, "With --graph: outputs wanted");
     command->add_flag("--json", arguments->json, "Print JSON");

@@ -48,10 +48,11 @@ void print_table(const std::vector<ModelInfo>& models) {
                    fmt::format("{}x{}", m.image_height, m.image_width), double(m.params) * 1e-6,
                    double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
                    bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled));
-    fmt::print("\n{} models. Memory: float32 activations for one image, at inference and kept for a "
-               "training step.\nTop-1: ImageNet accuracy in the paper, trained on labels and with a "
-               "convnet teacher.\n",
-               models.size());
+    fmt::print(
+        "\n{} models. Memory: float32 activations for one image, at inference and kept for a "
+        "training step.\nTop-1: ImageNet accuracy in the paper, trained on labels and with a "
+        "convnet teacher.\n",
+        models.size());
 }
 
 void run(const ModelsArguments& arguments) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 namespace cait::app {
@@ -14,7 +15,7 @@ constexpr std::chrono::milliseconds kRedraw{100};
 constexpr std::chrono::seconds kPlainLine{10};
 
 std::string duration_text(double seconds) {
-    const auto whole = static_cast<long>(seconds + 0.5);
+    const long whole = std::lround(seconds);
     if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
@@ -41,9 +42,8 @@ void Progress::update(std::size_t done, std::size_t total) {
     constexpr std::size_t kWidth = 30;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = double(done) / seconds;
-    const std::string numbers =
-        fmt::format("{}/{} {}  {:.1f}/s  ETA {}", done, total, unit_, rate,
-                    duration_text(double(total - done) / rate));
+    const std::string numbers = fmt::format("{}/{} {}  {:.1f}/s  ETA {}", done, total, unit_, rate,
+                                            duration_text(double(total - done) / rate));
     if (!terminal_) {
         fmt::print(stderr, "{}: {}\n", what_, numbers);
         return;

@@ -14,19 +14,19 @@ namespace cait::app {
 void run_forward_on_torch(const ForwardArguments& arguments, const Invocation&) {
     const bool one_array = arguments.output.ends_with(".npy");
     if (!one_array && !arguments.output.ends_with(".safetensors"))
-        throw UsageError(fmt::format("{}: expected an output name that ends with .npy or "
-                                     ".safetensors",
-                                     arguments.output));
+        throw UsageError(
+            fmt::format("{}: expected an output name that ends with .npy or "
+                        ".safetensors",
+                        arguments.output));
     if (one_array && arguments.taps.size() > 1)
         throw UsageError("--output: several taps need a name that ends with .safetensors");
 
     const SettingList settings = arguments.model.settings();
     Model::LoadOptions load = arguments.model.load_options();
     load.seed = arguments.seed;
-    const Model model =
-        arguments.weights.empty()
-            ? Model::create(arguments.model.model, settings, arguments.seed)
-            : Model::load(arguments.weights, arguments.model.model, settings, load);
+    const Model model = arguments.weights.empty()
+                            ? Model::create(arguments.model.model, settings, arguments.seed)
+                            : Model::load(arguments.weights, arguments.model.model, settings, load);
     for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
 
     const Tensor images = read_npy(arguments.input);

@@ -18,9 +18,10 @@ std::filesystem::path torch_program() {
         std::filesystem::read_symlink("/proc/self/exe").parent_path();
     for (const char* place : {"cait-torch", "../libexec/cait/cait-torch"})
         if (std::filesystem::exists(folder / place)) return folder / place;
-    throw Error(fmt::format("cait-torch is missing beside {}: this build has no LibTorch "
-                            "(CAIT_TRAIN=OFF)",
-                            (folder / "cait").string()));
+    throw Error(
+        fmt::format("cait-torch is missing beside {}: this build has no LibTorch "
+                    "(CAIT_TRAIN=OFF)",
+                    (folder / "cait").string()));
 }
 
 }  // namespace

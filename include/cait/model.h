@@ -24,8 +24,8 @@ struct ModelInfo {
     std::int64_t image_width = 0;
     std::int64_t params = 0;
     std::int64_t macs = 0;
-    std::int64_t inference_bytes = 0;  // float32 activations alive at once
-    std::int64_t training_bytes = 0;   // float32 activations kept for the backward pass
+    std::int64_t inference_bytes = 0;      // float32 activations alive at once
+    std::int64_t training_bytes = 0;       // float32 activations kept for the backward pass
     std::optional<double> top1;            // ImageNet accuracy in the paper, labels alone
     std::optional<double> top1_distilled;  // with a convnet teacher
 };

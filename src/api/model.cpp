@@ -64,6 +64,11 @@ ModelSpec spec_for(const WeightFile& file, const std::string& path, const std::s
     // A file's settings belong to the model that it was saved from.
     if (!has_stored || (!name.empty() && name != stored->second)) return configure(name, settings);
     SettingList all = stored_settings(file, path);
+    try {
+        configure(stored->second, all);
+    } catch (const UsageError& error) {  // the file's mistake, not the caller's
+        throw Error(fmt::format("{}: metadata: {}", path, error.what()));
+    }
     all.insert(all.end(), settings.begin(), settings.end());
     return configure(stored->second, all);
 }
@@ -130,7 +135,8 @@ std::map<std::string, std::string> Model::metadata() const {
     metadata[kModelKey] = spec_->name;
     metadata[kSettingsKey] = nlohmann::json(settings()).dump();
     for (const ParamSpec& spec : graph.params)
-        if (spec.role.kind == ParamRole::Kind::position)
+        if (spec.role.kind == ParamRole::Kind::position ||
+            spec.role.kind == ParamRole::Kind::patch_mixing)
             metadata["cait.image_grid"] =
                 fmt::format("{}x{}", spec.role.grid_height, spec.role.grid_width);
     return metadata;

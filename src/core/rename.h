@@ -11,8 +11,8 @@ namespace cait {
 // Dotted patterns. `*` stands for exactly one component and is carried over in order; a last `**`
 // stands for the rest, one component or more. {"blocks.*.gamma_1", "blocks.*.ls1.gamma"}.
 struct Rename {
-    std::string_view official;
-    std::string_view alias;
+    std::string official;
+    std::string alias;
 };
 
 // The first rule that fits decides; a name that no rule fits is returned as it is.

@@ -11,17 +11,16 @@ std::int64_t macs_of(const Node& node, const Graph& graph) {
     const auto input = [&](std::size_t i) -> const Shape& {
         return graph.node(node.inputs[i]).shape;
     };
-    return std::visit(
-        Overloaded{
-            [&](const op::Linear&) { return node.shape.count() * input(1)[1]; },
-            [&](const op::MatMul&) { return node.shape.count() * input(0)[-1]; },
-            [&](const op::Conv2d&) {
-                const Shape& kernel = input(1);
-                return node.shape.count() * kernel[1] * kernel[2] * kernel[3];
-            },
-            [](const auto&) { return std::int64_t{0}; },
-        },
-        node.op);
+    return std::visit(Overloaded{
+                          [&](const op::Linear&) { return node.shape.count() * input(1)[1]; },
+                          [&](const op::MatMul&) { return node.shape.count() * input(0)[-1]; },
+                          [&](const op::Conv2d&) {
+                              const Shape& kernel = input(1);
+                              return node.shape.count() * kernel[1] * kernel[2] * kernel[3];
+                          },
+                          [](const auto&) { return std::int64_t{0}; },
+                      },
+                      node.op);
 }
 
 // Views and parameters take no activation memory of their own.
@@ -39,7 +38,8 @@ std::int64_t bytes_of(const Node& node) {
 // Runs the nodes in order and frees each result after its last use, as an executor would.
 std::int64_t peak_bytes(const Graph& graph) {
     std::vector<std::size_t> last_use(graph.nodes.size());
-    const auto uses_through_views = [&](std::size_t id, std::size_t when, const auto& self) -> void {
+    const auto uses_through_views = [&](std::size_t id, std::size_t when,
+                                        const auto& self) -> void {
         last_use[id] = std::max(last_use[id], when);
         if (!has_storage(graph.node(id)))
             for (const std::size_t source : graph.node(id).inputs) self(source, when, self);
@@ -67,6 +67,7 @@ std::int64_t peak_bytes(const Graph& graph) {
 Cost estimate_cost(const Graph& graph) {
     Cost cost;
     for (const ParamSpec& spec : graph.params) {
+        if (spec.role.kind == ParamRole::Kind::statistic) continue;
         cost.params += spec.shape.count();
         if (spec.trainable) cost.trainable += spec.shape.count();
     }

@@ -17,6 +17,11 @@ std::vector<ExpectedTensor> expected_tensors(const Graph& graph) {
             tensor.grid_width = spec.role.grid_width;
             tensor.prefix_tokens = spec.role.prefix;
         }
+        if (spec.role.kind == ParamRole::Kind::patch_mixing) {
+            tensor.kind = ExpectedTensor::Kind::patch_mixing;
+            tensor.grid_height = spec.role.grid_height;
+            tensor.grid_width = spec.role.grid_width;
+        }
         expected.push_back(std::move(tensor));
     }
     return expected;

@@ -69,10 +69,11 @@ Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
         Shape shape = infer_shape(op, shapes);
         return append(std::move(op), std::move(ids), std::move(shape), where);
     } catch (const Error& error) {
-        throw Error(fmt::format("{} (in {}, {})", error.what(),
-                                prefix_.empty() ? "the model" : prefix_.substr(0, prefix_.size() - 1),
-                                location_text(where)),
-                    error.kind());
+        throw Error(
+            fmt::format("{} (in {}, {})", error.what(),
+                        prefix_.empty() ? "the model" : prefix_.substr(0, prefix_.size() - 1),
+                        location_text(where)),
+            error.kind());
     }
 }
 
@@ -84,8 +85,7 @@ Value Builder::param(std::string_view name, Shape shape, Init init, ParamRole ro
                      Location where) {
     std::string full = fmt::format("{}{}", prefix_, name);
     if (!param_names_.insert(full).second)
-        throw Error(
-            fmt::format("[param] '{}' is declared twice ({})", full, location_text(where)));
+        throw Error(fmt::format("[param] '{}' is declared twice ({})", full, location_text(where)));
     shape.count();  // refuses sizes that do not fit
     graph_.params.push_back({std::move(full), shape, std::move(init), role, trainable});
     return append(op::Param{graph_.params.size() - 1}, {}, std::move(shape), where);
@@ -172,10 +172,9 @@ Value Builder::fold(Value x, op::Fold options, Location where) {
     return record(options, {x}, where);
 }
 
-Value Builder::squeeze_excite(Value x, const Affine& reduce, const Affine& expand,
-                              Location where) {
-    return record(op::SqueezeExcite{},
-                  {x, reduce.weight, reduce.bias, expand.weight, expand.bias}, where);
+Value Builder::squeeze_excite(Value x, const Affine& reduce, const Affine& expand, Location where) {
+    return record(op::SqueezeExcite{}, {x, reduce.weight, reduce.bias, expand.weight, expand.bias},
+                  where);
 }
 
 Value Builder::outlook(Value values, Value scores, op::Outlook options, Location where) {
@@ -281,11 +280,12 @@ Value Builder::batch_norm(std::string_view name, Value x, const Init& weight_ini
                           op::BatchNorm options, Location where) {
     const Scope named = scope(name);
     const Shape channels{x.extent(1)};
+    const ParamRole statistic{.kind = ParamRole::Kind::statistic};
     const std::vector<Value> params{
         param("weight", channels, weight_init, {}, true, where),
         param("bias", channels, Init::zeros(), {}, true, where),
-        param("running_mean", channels, Init::zeros(), {}, false, where),
-        param("running_var", channels, Init::ones(), {}, false, where)};
+        param("running_mean", channels, Init::zeros(), statistic, false, where),
+        param("running_var", channels, Init::ones(), statistic, false, where)};
     return batch_norm(x, params, options, where);
 }
 
@@ -310,8 +310,8 @@ void Builder::output(std::string_view tap, Value value) {
 Graph Builder::finish() {
     for (const std::string& tap : options_.taps)
         if (!graph_.outputs.contains(tap))
-            throw UsageError(
-                fmt::format("unknown tap '{}'; this model has: {}", tap, fmt::join(offered_, ", ")));
+            throw UsageError(fmt::format("unknown tap '{}'; this model has: {}", tap,
+                                         fmt::join(offered_, ", ")));
     return prune(graph_);
 }
 

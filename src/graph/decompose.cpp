@@ -54,8 +54,8 @@ Value attention_map(Builder& b, const op::AttentionOptions& op, Value q, Value k
 
 Value attention_apply(Builder& b, Value map, Value v, Location at) {
     const Value heads = b.matmul(map, split_heads(b, v, map.extent(1), at), false, at);
-    return b.reshape(b.permute(heads, {0, 2, 1, 3}, at),
-                     {v.extent(0), map.extent(2), v.extent(2)}, at);
+    return b.reshape(b.permute(heads, {0, 2, 1, 3}, at), {v.extent(0), map.extent(2), v.extent(2)},
+                     at);
 }
 
 std::optional<Value> expand_op(Builder& b, const op::AttentionMap& op, Inputs in, Location at) {

@@ -31,11 +31,12 @@ struct RecordOptions {
     std::vector<std::string> taps = {};        // outputs wanted; empty means the logits
 };
 
-// What loading has to know of a parameter beyond its shape.
+// What loading has to know of a parameter beyond its shape. A statistic is a batch norm's.
 struct ParamRole {
-    enum class Kind { plain, class_head, position };
+    enum class Kind { plain, class_head, position, patch_mixing, statistic };
     Kind kind = Kind::plain;
-    // A position embedding is [1, prefix + height * width, D].
+    // A position embedding is [1, prefix + height * width, D]; each axis of a patch mix is either
+    // height * width or 1.
     std::int64_t grid_height = 0;
     std::int64_t grid_width = 0;
     std::int64_t prefix = 0;

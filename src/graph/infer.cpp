@@ -150,8 +150,7 @@ Shape infer(const op::Permute& op, Inputs in) {
     expect_rank(op, "an input", in[0], op.order.size());
     if (in[0].has_batch() && op.order[0] != 0) reject(op, "expected the batch to stay in front");
     Shape result = in[0];
-    for (std::size_t i = 0; i < op.order.size(); ++i)
-        result[std::int64_t(i)] = in[0][op.order[i]];
+    for (std::size_t i = 0; i < op.order.size(); ++i) result[std::int64_t(i)] = in[0][op.order[i]];
     return result;
 }
 
@@ -194,8 +193,10 @@ Shape infer(const op::Reduce& op, Inputs in) {
     for (const std::int64_t axis : op.axes) reduced[axis_of(op, axis, in[0])] = true;
     std::vector<std::int64_t> extents;
     for (std::size_t i = 0; i < in[0].rank(); ++i) {
-        if (!reduced[i]) extents.push_back(in[0][std::int64_t(i)]);
-        else if (op.keep) extents.push_back(1);
+        if (!reduced[i])
+            extents.push_back(in[0][std::int64_t(i)]);
+        else if (op.keep)
+            extents.push_back(1);
     }
     return Shape(std::move(extents));
 }

@@ -29,9 +29,7 @@ struct Init {
     static Init trunc_normal(double deviation) { return {Kind::trunc_normal, deviation, 0, {}}; }
     static Init uniform(double low, double high) { return {Kind::uniform, low, high, {}}; }
     static Init sincos2d() { return {Kind::sincos2d, 0, 0, {}}; }
-    static Init stacked(std::vector<Init> parts) {
-        return {Kind::stacked, 0, 0, std::move(parts)};
-    }
+    static Init stacked(std::vector<Init> parts) { return {Kind::stacked, 0, 0, std::move(parts)}; }
 
     // PyTorch's default for convolutions, weight and bias alike.
     static Init fan_in(std::int64_t fan_in) {

@@ -184,18 +184,20 @@ struct Outlook {
 
 namespace cait {
 
-using Op = std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
-                        op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute,
-                        op::Concat, op::Slice, op::Expand, op::Reduce, op::DropPath, op::BatchNorm,
-                        op::Pool2d, op::Unfold, op::Fold, op::LayerNorm, op::AttentionMap,
-                        op::Attention, op::AttentionApply, op::Residual, op::SqueezeExcite,
-                        op::Outlook>;
+using Op =
+    std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
+                 op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute, op::Concat,
+                 op::Slice, op::Expand, op::Reduce, op::DropPath, op::BatchNorm, op::Pool2d,
+                 op::Unfold, op::Fold, op::LayerNorm, op::AttentionMap, op::Attention,
+                 op::AttentionApply, op::Residual, op::SqueezeExcite, op::Outlook>;
 
 // Lets std::visit take one lambda per case.
 template <class... Cases>
 struct Overloaded : Cases... {
     using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 16 does not deduce this by itself
 
 inline std::string_view op_name(const Op& op) {
     return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kName; }, op);

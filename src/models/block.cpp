@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "models/attention.h"
 #include "models/parts.h"
 
 namespace cait {
@@ -16,33 +15,6 @@ Value branch_weight(Builder& b, std::string_view name, std::int64_t dim, const B
 }
 
 namespace {
-
-// Parameters name.{qkv,proj,proj_l,proj_w}.*
-Value self_attention(Builder& b, std::string_view name, Value x, std::int64_t tap_index,
-                     const BlockOptions& options, Location where) {
-    const Builder::Scope scope = b.scope(name);
-    const std::int64_t dim = x.extent(-1);
-    const std::int64_t heads = options.heads;
-    const BlockInit& init = options.init;
-    const Init qkv_init = Init::stacked({init.query_key, init.query_key, init.value});
-    const Value qkv = b.linear("qkv", x, 3 * dim, {.weight_init = qkv_init}, where);
-    AttentionInputs in{b.slice(qkv, -1, 0, dim, where), b.slice(qkv, -1, dim, 2 * dim, where),
-                       b.slice(qkv, -1, 2 * dim, 3 * dim, where), {}, {}};
-    if (options.mix_before) in.mix_before = b.linear_params("proj_l", heads, heads, {}, where);
-    if (options.mix_after) in.mix_after = b.linear_params("proj_w", heads, heads, {}, where);
-
-    const double scale = 1.0 / std::sqrt(double(dim / heads));
-    const Value mixed =
-        b.attention(in, heads, scale, fmt::format("self_attention.{}", tap_index), where);
-    if (options.has_class_token)
-        b.output(fmt::format("class_attention.{}", tap_index), [&] {
-            // Only the class token's query: one row instead of the whole map.
-            AttentionInputs row = in;
-            row.q = b.slice(in.q, 1, 0, 1, where);
-            return b.attention_map(row, heads, scale, where);
-        });
-    return b.linear("proj", mixed, dim, {.weight_init = init.proj}, where);
-}
 
 // The reference code numbers the second of two parallel branches like this: norm1, norm11;
 // attn, attn1; gamma_1, gamma_1_1.
@@ -72,14 +44,22 @@ Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOpti
         for (std::int64_t j = 0; j < branches; ++j) {
             const Value normed = b.layer_norm(branch_name(norm, "", j), input, kNormEpsilon, where);
             const Value branch = compute(normed, j);
-            const Value scale = branch_weight(b, branch_name(gamma, "_", j), x.extent(-1),
-                                              options.weight, where);
+            const Value scale =
+                branch_weight(b, branch_name(gamma, "_", j), x.extent(-1), options.weight, where);
             x = weighted_residual(b, x, branch, scale, options.drop_path,
                                   (2 * index + which) * branches + j, where);
         }
     };
     half(0, "norm1", "gamma_1", [&](Value normed, std::int64_t j) {
-        return self_attention(b, branch_name("attn", "", j), normed, index * branches + j, options,
+        return self_attention(b, branch_name("attn", "", j), normed,
+                              {.heads = options.heads,
+                               .mix_before = options.mix_before,
+                               .mix_after = options.mix_after,
+                               .tap = index * branches + j,
+                               .has_class_token = options.has_class_token,
+                               .query_key_init = options.init.query_key,
+                               .value_init = options.init.value,
+                               .proj_init = options.init.proj},
                               where);
     });
     half(1, "norm2", "gamma_2", [&](Value normed, std::int64_t j) {

@@ -67,8 +67,9 @@ void check(const CaitConfig& c) {
         throw_rule("the class token must be inserted before one of the {} blocks: class_insert {}",
                    c.depth, c.class_insert);
     if (c.class_stage == ClassStage::average && c.distill_token)
-        throw_rule("average pooling has no place for a distillation token; "
-                   "set model.class_stage=attention or token");
+        throw_rule(
+            "average pooling has no place for a distillation token; "
+            "set model.class_stage=attention or token");
 }
 
 // Class token and, if there is one, distillation token: [B, T, D].
@@ -80,19 +81,18 @@ Value class_tokens(Builder& b, const CaitConfig& c) {
 
 void record(Builder& b, const CaitConfig& c) {
     const bool late = c.class_stage == ClassStage::attention;
-    const BlockInit init = block_init_of(c.residual, c.dim, c.mlp_ratio,
-                                         c.depth + (late ? c.class_layers : 0));
-    BlockOptions options{
-        .heads = c.heads,
-        .mlp_ratio = c.mlp_ratio,
-        .drop_path = c.drop_path,
-        .mix_before = c.talking_heads == TalkingHeads::both ||
-                      c.talking_heads == TalkingHeads::before,
-        .mix_after =
-            c.talking_heads == TalkingHeads::both || c.talking_heads == TalkingHeads::after,
-        .has_class_token = false,
-        .weight = branch_weight_of(c.residual, c.depth),
-        .init = init};
+    const BlockInit init =
+        block_init_of(c.residual, c.dim, c.mlp_ratio, c.depth + (late ? c.class_layers : 0));
+    BlockOptions options{.heads = c.heads,
+                         .mlp_ratio = c.mlp_ratio,
+                         .drop_path = c.drop_path,
+                         .mix_before = c.talking_heads == TalkingHeads::both ||
+                                       c.talking_heads == TalkingHeads::before,
+                         .mix_after = c.talking_heads == TalkingHeads::both ||
+                                      c.talking_heads == TalkingHeads::after,
+                         .has_class_token = false,
+                         .weight = branch_weight_of(c.residual, c.depth),
+                         .init = init};
 
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
@@ -110,14 +110,13 @@ void record(Builder& b, const CaitConfig& c) {
     if (late) {
         tokens = class_tokens(b, c);
         for (std::int64_t i = 0; i < c.class_layers; ++i)
-            tokens = class_block(
-                b, i, tokens, patches,
-                {.heads = c.heads,
-                 .mlp_ratio = c.mlp_ratio,
-                 .tokens_in_keys = c.class_in_keys,
-                 .weight = c.class_scale ? options.weight : BranchWeight{},
-                 .init = init,
-                 .ratio_index = 2 * (c.depth + i)});
+            tokens = class_block(b, i, tokens, patches,
+                                 {.heads = c.heads,
+                                  .mlp_ratio = c.mlp_ratio,
+                                  .tokens_in_keys = c.class_in_keys,
+                                  .weight = c.class_scale ? options.weight : BranchWeight{},
+                                  .init = init,
+                                  .ratio_index = 2 * (c.depth + i)});
     } else if (c.class_stage == ClassStage::token) {
         tokens = b.slice(x, 1, 0, c.class_tokens());
         patches = b.slice(x, 1, c.class_tokens(), x.extent(1));
@@ -132,8 +131,9 @@ void record(Builder& b, const CaitConfig& c) {
     const Init head_init = head_init_of(c.residual);
     const Value logits = class_head(b, "head", features, c.classes, head_init);
     if (!c.distill_token) return output_logits(b, logits, {});
-    output_logits(b, logits, class_head(b, "head_dist", normed(token_vector(b, tokens, 1)),
-                                        c.classes, head_init));
+    output_logits(
+        b, logits,
+        class_head(b, "head_dist", normed(token_vector(b, tokens, 1)), c.classes, head_init));
 }
 
 }  // namespace
@@ -158,8 +158,10 @@ Family cait_family() {
         {"m36", 36, 768, 16, 1e-6, 0.3, {83.8, 85.1}, {84.9, 86.1}, {Top1{}, 86.3}},
         {"m48", 48, 768, 16, 1e-6, 0.4, {}, {}, {Top1{}, 86.5}},
     };
-    Family family{"cait", "deep transformer with LayerScale and class-attention",
-                  "Touvron et al. 2021, arXiv 2103.17239", {}};
+    Family family{"cait",
+                  "deep transformer with LayerScale and class-attention",
+                  "Touvron et al. 2021, arXiv 2103.17239",
+                  {}};
     for (const Variant& v : variants) {
         const auto add = [&](std::int64_t pixels, const Reported& reported) {
             CaitConfig c;

@@ -7,8 +7,10 @@
 namespace cait {
 
 const std::vector<Family>& families() {
-    static const std::vector<Family> all = {vit_family(), deit_family(), deit3_family(),
-                                            cait_family()};
+    static const std::vector<Family> all = {
+        vit_family(),          deit_family(),   deit3_family(), cait_family(),
+        deepvit_family(),      ceit_family(),   volo_family(),  resmlp_family(),
+        patchconvnet_family(), resnet_family(), regnet_family()};
     return all;
 }
 

@@ -15,19 +15,25 @@ Family vit_family();
 Family deit_family();
 Family deit3_family();
 Family cait_family();
+Family deepvit_family();
+Family ceit_family();
+Family volo_family();
+Family resmlp_family();
+Family patchconvnet_family();
+Family resnet_family();
+Family regnet_family();
 
 const std::vector<Family>& families();
 
 // A preset with settings applied; what loading, training and serving start from.
 struct ModelSpec {
-    std::string name;            // of the preset
+    std::string name;  // of the preset
     const Family* family = nullptr;
     const Preset* preset = nullptr;
     std::unique_ptr<Architecture> architecture;
 
     std::map<std::string, std::string> settings() const;  // all keys, with their values
 };
-
 
 using SettingList = std::vector<std::pair<std::string, std::string>>;
 

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "models/attention.h"
 #include "models/parts.h"
 
 namespace cait {
@@ -21,8 +20,7 @@ Value class_attention(Builder& b, std::int64_t index, Value tokens, Value patche
                              b.linear("v", keys, dim, {.weight_init = init.value}, where),
                              {},
                              {}};
-    const double scale = 1.0 / std::sqrt(double(dim / options.heads));
-    const Value mixed = b.attention(in, options.heads, scale,
+    const Value mixed = b.attention(in, options.heads, attention_scale(dim, options.heads),
                                     fmt::format("class_attention.{}", index), where);
     return b.linear("proj", mixed, dim, {.weight_init = init.proj}, where);
 }
@@ -34,9 +32,9 @@ Value class_block(Builder& b, std::int64_t index, Value tokens, Value patches,
     const Builder::Scope scope = b.scope("blocks_token_only", index);
     const std::int64_t dim = tokens.extent(-1);
     const Affine norm = b.norm_params("norm1", dim, where);
-    const Value attended = class_attention(
-        b, index, b.layer_norm(tokens, norm, kNormEpsilon, where),
-        b.layer_norm(patches, norm, kNormEpsilon, where), options, where);
+    const Value attended =
+        class_attention(b, index, b.layer_norm(tokens, norm, kNormEpsilon, where),
+                        b.layer_norm(patches, norm, kNormEpsilon, where), options, where);
     // No stochastic depth in this stage.
     tokens = weighted_residual(b, tokens, attended,
                                branch_weight(b, "gamma_1", dim, options.weight, where), 0,

@@ -12,7 +12,8 @@ struct ClassBlockOptions {
     bool tokens_in_keys = true;  // whether the tokens are among their own keys
     BranchWeight weight = {};
     BlockInit init = {};
-    std::int64_t ratio_index = 0;  // of the tap residual_ratio.N for the attention; the MLP's is next
+    std::int64_t ratio_index =
+        0;  // of the tap residual_ratio.N for the attention; the MLP's is next
 };
 
 // Block `index` of the scope "blocks_token_only": tokens [B, T, D], patches [B, N, D] → [B, T, D].

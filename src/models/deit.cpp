@@ -47,9 +47,8 @@ void record(Builder& b, const DeitConfig& c) {
                                .drop_path = linear_drop_path(c.drop_path, i, c.depth)});
 
     const Affine norm = b.norm_params("norm", c.dim);
-    b.output("tokens", [&] {
-        return b.layer_norm(b.slice(x, 1, prefix, x.extent(1)), norm, kNormEpsilon);
-    });
+    b.output("tokens",
+             [&] { return b.layer_norm(b.slice(x, 1, prefix, x.extent(1)), norm, kNormEpsilon); });
     const Value features = b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
     b.output("features", features);
     const Value logits = class_head(b, "head", features, c.classes);
@@ -71,8 +70,10 @@ Family deit_family() {
         {"small", 384, 6, 224, 79.8, 81.2}, {"small", 384, 6, 384, {}, {}},
         {"base", 768, 12, 224, 81.8, 83.4}, {"base", 768, 12, 384, 83.1, 84.5},
     };
-    Family family{"deit", "ViT trained on ImageNet alone, with or without a distillation token",
-                  "Touvron et al. 2020, arXiv 2012.12877", {}};
+    Family family{"deit",
+                  "ViT trained on ImageNet alone, with or without a distillation token",
+                  "Touvron et al. 2020, arXiv 2012.12877",
+                  {}};
     for (const bool distilled : {false, true})
         for (const Size& size : sizes) {
             DeitConfig c;

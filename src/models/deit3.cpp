@@ -1,6 +1,6 @@
-// DeiT III: "DeiT III: Revenge of the ViT", Touvron et al. 2022 (arXiv 2204.07118), and the parallel
-// blocks of "Three things everyone should know about Vision Transformers" (arXiv 2203.09795).
-// ViT with LayerScale; the position embedding has no slot for the class token.
+// DeiT III: "DeiT III: Revenge of the ViT", Touvron et al. 2022 (arXiv 2204.07118), and the
+// parallel blocks of "Three things everyone should know about Vision Transformers" (arXiv
+// 2203.09795). ViT with LayerScale; the position embedding has no slot for the class token.
 #include <fmt/format.h>
 
 #include "models/block.h"
@@ -103,8 +103,10 @@ Family deit3_family() {
         {"base_patch16_36x1", 224, 16, 768, 36, 12, 1, 0.2, {}},
         {"base_patch16_18x2", 224, 16, 768, 18, 12, 2, 0.2, {}},
     };
-    Family family{"deit3", "ViT with LayerScale and a stronger recipe; parallel blocks",
-                  "Touvron et al. 2022, arXiv 2204.07118 and 2203.09795", {}};
+    Family family{"deit3",
+                  "ViT with LayerScale and a stronger recipe; parallel blocks",
+                  "Touvron et al. 2022, arXiv 2204.07118 and 2203.09795",
+                  {}};
     for (const Model& m : models) {
         Deit3Config c;
         c.image_size = {m.pixels, m.pixels};
@@ -114,8 +116,7 @@ Family deit3_family() {
         c.heads = m.heads;
         c.parallel = m.parallel;
         c.drop_path = m.drop_path;
-        family.presets.push_back(
-            preset(fmt::format("deit3_{}", m.name), c, {m.top1, {}}, 1.0));
+        family.presets.push_back(preset(fmt::format("deit3_{}", m.name), c, {m.top1, {}}, 1.0));
     }
     return family;
 }

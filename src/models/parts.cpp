@@ -26,12 +26,20 @@ void check_heads(std::int64_t dim, std::int64_t heads) {
 Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim, Location where) {
     const Value maps =
         b.conv2d("patch_embed.proj", image, dim, {.kernel = patch, .stride = patch}, where);
-    const std::int64_t count = maps.extent(2) * maps.extent(3);
-    return b.permute(b.reshape(maps, {Shape::kBatch, dim, count}, where), {0, 2, 1}, where);
+    return map_tokens(b, maps, where);
 }
 
-Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation,
-            Location where) {
+Value map_tokens(Builder& b, Value maps, Location where) {
+    const Shape flat{Shape::kBatch, maps.extent(1), maps.extent(2) * maps.extent(3)};
+    return b.permute(b.reshape(maps, flat, where), {0, 2, 1}, where);
+}
+
+Value token_maps(Builder& b, Value tokens, Grid grid, Location where) {
+    const Shape maps{Shape::kBatch, tokens.extent(2), grid.height, grid.width};
+    return b.reshape(b.permute(tokens, {0, 2, 1}, where), maps, where);
+}
+
+Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation, Location where) {
     return b.expand(b.param(name, {1, 1, dim}, Init::trunc_normal(deviation), {}, true, where),
                     where);
 }

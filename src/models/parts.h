@@ -25,6 +25,10 @@ void check_heads(std::int64_t dim, std::int64_t heads);
 Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim,
                   Location where = Location::current());
 
+// Feature maps as tokens and back: [B, D, h, w] ↔ [B, h*w, D]
+Value map_tokens(Builder& b, Value maps, Location where = Location::current());
+Value token_maps(Builder& b, Value tokens, Grid grid, Location where = Location::current());
+
 // A learned vector [1, 1, D] repeated for the batch.
 Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation,
             Location where = Location::current());
@@ -32,8 +36,7 @@ Value token(Builder& b, std::string_view name, std::int64_t dim, double deviatio
 enum class PositionKind { learned, sincos, none };
 // tokens + pos_embed, whose first `prefix` rows belong to class and distillation tokens.
 Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix,
-                   PositionKind kind = PositionKind::learned,
-                   Location where = Location::current());
+                   PositionKind kind = PositionKind::learned, Location where = Location::current());
 
 // Stochastic depth of block i: growing linearly from 0 at the first to `rate` at the last.
 double linear_drop_path(double rate, std::int64_t i, std::int64_t depth);
@@ -44,8 +47,7 @@ Value token_vector(Builder& b, Value tokens, std::int64_t index,
 
 // The classifier: parameters name.{weight,bias}, replaced on loading when the classes differ.
 Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
-                 const Init& init = Init::trunc_normal(0.02),
-                 Location where = Location::current());
+                 const Init& init = Init::trunc_normal(0.02), Location where = Location::current());
 
 // Outputs of a model with a class head and a distillation head. Training sees both apart; at
 // evaluation the logits are their mean. `dist` may be empty.

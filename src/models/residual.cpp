@@ -62,8 +62,7 @@ BranchWeight branch_weight_of(const ResidualConfig& config, std::int64_t depth) 
     // Fixup's scalars start at one: there the linear maps do the damping.
     const double by_rule = is_fixup(config.kind) ? 1.0 : epsilon_by_depth(depth);
     const double epsilon = config.start.epsilon.value_or(by_rule);
-    return {kind,
-            config.start.uniform ? Init::uniform(0, 2 * epsilon) : Init::constant(epsilon),
+    return {kind, config.start.uniform ? Init::uniform(0, 2 * epsilon) : Init::constant(epsilon),
             config.learnable};
 }
 

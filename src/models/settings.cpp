@@ -43,8 +43,7 @@ ImageSize parse_image_size(const std::string& text) {
     const std::int64_t width =
         cross == std::string::npos ? height : parse_integer(text.substr(cross + 1));
     if (std::min(height, width) < 1 || std::max(height, width) > kLargest)
-        throw UsageError(
-            fmt::format("expected 1 to {} pixels a side, found '{}'", kLargest, text));
+        throw UsageError(fmt::format("expected 1 to {} pixels a side, found '{}'", kLargest, text));
     return {height, width};
 }
 
@@ -61,8 +60,8 @@ void Settings::integer(std::string name, std::int64_t& field, std::int64_t least
             [&field, least, kLargest](const std::string& text) {
                 const std::int64_t value = parse_integer(text);
                 if (value < least || value > kLargest)
-                    throw UsageError(fmt::format("expected {} to {}, found {}", least, kLargest,
-                                                 value));
+                    throw UsageError(
+                        fmt::format("expected {} to {}, found {}", least, kLargest, value));
                 field = value;
             }});
 }
@@ -80,9 +79,10 @@ void Settings::number(std::string name, double& field, double least, double most
 }
 
 void Settings::flag(std::string name, bool& field, std::string help) {
-    choice(std::move(name), field,
-           {{"true", true}, {"false", false}, {"yes", true}, {"no", false}, {"1", true}, {"0", false}},
-           std::move(help));
+    choice(
+        std::move(name), field,
+        {{"true", true}, {"false", false}, {"yes", true}, {"no", false}, {"1", true}, {"0", false}},
+        std::move(help));
 }
 
 void Settings::image_size(std::string name, ImageSize& field, std::string help) {
@@ -108,8 +108,8 @@ void Settings::set(const std::string& name, const std::string& value) {
     if (key == keys_.end()) {
         std::vector<std::string> names;
         for (const Key& k : keys_) names.push_back(k.name);
-        throw UsageError(fmt::format("unknown key model.{}; valid keys: {}", name,
-                                     fmt::join(names, ", ")));
+        throw UsageError(
+            fmt::format("unknown key model.{}; valid keys: {}", name, fmt::join(names, ", ")));
     }
     try {
         key->set(value);

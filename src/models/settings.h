@@ -58,7 +58,7 @@ private:
 };
 
 std::int64_t parse_integer(const std::string& text);
-double parse_number(const std::string& text);     // finite
+double parse_number(const std::string& text);         // finite
 ImageSize parse_image_size(const std::string& text);  // "224" or "192x256" (height x width)
 std::string image_size_text(ImageSize size);
 

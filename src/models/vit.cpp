@@ -53,11 +53,9 @@ void check(const VitConfig& c) {
 Value pooled_features(Builder& b, Value x, std::int64_t prefix, const VitConfig& c) {
     const Affine norm = b.norm_params(c.fc_norm ? "fc_norm" : "norm", c.dim);
     const auto patches = [&] { return b.slice(x, 1, prefix, x.extent(1)); };
-    b.output("tokens", [&] {
-        return c.fc_norm ? patches() : b.layer_norm(patches(), norm, kNormEpsilon);
-    });
-    if (c.pool == Pool::class_token)
-        return b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
+    b.output("tokens",
+             [&] { return c.fc_norm ? patches() : b.layer_norm(patches(), norm, kNormEpsilon); });
+    if (c.pool == Pool::class_token) return b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
     const auto mean = [&](Value tokens) { return b.reduce(tokens, op::Reduce::Kind::mean, {1}); };
     return c.fc_norm ? b.layer_norm(mean(x), norm, kNormEpsilon)
                      : mean(b.layer_norm(x, norm, kNormEpsilon));
@@ -96,8 +94,10 @@ Family vit_family() {
                                {"base", 768, 12, 12},
                                {"large", 1024, 24, 16},
                                {"huge", 1280, 32, 16}};
-    Family family{"vit", "plain vision transformer with a class token",
-                  "Dosovitskiy et al. 2020, arXiv 2010.11929", {}};
+    Family family{"vit",
+                  "plain vision transformer with a class token",
+                  "Dosovitskiy et al. 2020, arXiv 2010.11929",
+                  {}};
     for (const Size& size : kSizes)
         for (const std::int64_t patch : {8, 14, 16, 32})
             for (const std::int64_t pixels : {224, 384}) {

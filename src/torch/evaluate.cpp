@@ -119,19 +119,18 @@ public:
 
     At operator()(const op::Outlook& op) const {
         const At &values = in_[0], &scores = in_[1];
-        const std::int64_t batch = values.size(0), height = values.size(1),
-                           width = values.size(2), dim = values.size(3);
+        const std::int64_t batch = values.size(0), height = values.size(1), width = values.size(2),
+                           dim = values.size(3);
         const std::int64_t area = op.kernel * op.kernel, pad = op.kernel / 2;
         const std::int64_t count = scores.size(1) * scores.size(2);
         // im2col has no bfloat16 kernel; the product below is where the time goes anyway.
         At v = at::im2col(wide(values).permute({0, 3, 1, 2}), {op.kernel, op.kernel}, {1, 1},
                           {pad, pad}, {op.stride, op.stride});
         v = v.reshape({batch, op.heads, dim / op.heads, area, count}).permute({0, 1, 4, 3, 2});
-        const At mix = at::softmax(wide(scores)
-                                           .reshape({batch, count, op.heads, area, area})
-                                           .permute({0, 2, 1, 3, 4}) *
-                                       op.scale,
-                                   -1);
+        const At mix = at::softmax(
+            wide(scores).reshape({batch, count, op.heads, area, area}).permute({0, 2, 1, 3, 4}) *
+                op.scale,
+            -1);
         v = at::matmul(narrow(mix), narrow(v)).permute({0, 1, 4, 3, 2});
         v = wide(v).reshape({batch, dim * area, count});
         return at::col2im(v, {height, width}, {op.kernel, op.kernel}, {1, 1}, {pad, pad},
@@ -178,12 +177,10 @@ private:
     // map [B, H, Q, K], weight [H, H]: one product of [H, H] by [H, Q*K] for each image.
     At mix_heads(const At& map, const At& weight, const At& bias) const {
         const At flat = map.reshape({map.size(0), map.size(1), -1});
-        return (at::matmul(narrow(weight), narrow(flat)) + bias.unsqueeze(-1))
-            .reshape(map.sizes());
+        return (at::matmul(narrow(weight), narrow(flat)) + bias.unsqueeze(-1)).reshape(map.sizes());
     }
 
-    At attention_map(const op::AttentionOptions& op, const At& q, const At& k,
-                     Inputs mixes) const {
+    At attention_map(const op::AttentionOptions& op, const At& q, const At& k, Inputs mixes) const {
         At map = at::matmul(narrow(split_heads(q, op.heads) * op.scale),
                             narrow(split_heads(k, op.heads)).transpose(-2, -1));
         if (op.mix_before) {

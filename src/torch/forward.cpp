@@ -25,8 +25,8 @@ std::map<std::string, Tensor> forward(const Model& model, const Tensor& images,
     std::map<std::string, std::vector<at::Tensor>> parts;
     for (std::int64_t begin = 0; begin < input.size(0); begin += std::int64_t(options.batch)) {
         const std::int64_t end = std::min(begin + std::int64_t(options.batch), input.size(0));
-        const TorchTensors outputs = executor.run(input.slice(0, begin, end), params,
-                                                  {.precision = options.precision});
+        const TorchTensors outputs =
+            executor.run(input.slice(0, begin, end), params, {.precision = options.precision});
         for (const auto& [name, tensor] : outputs) parts[name].push_back(tensor.to(at::kFloat));
         if (options.progress) options.progress(std::size_t(end), std::size_t(input.size(0)));
     }

@@ -92,7 +92,9 @@ private:
 
     void place(const ExpectedTensor& wanted, const Tensor& found) {
         if (wanted.kind == ExpectedTensor::Kind::position) {
-            place_position(wanted, found);
+            place_fitted(wanted, fit_position(wanted, found, file_.metadata));
+        } else if (wanted.kind == ExpectedTensor::Kind::patch_mixing) {
+            place_fitted(wanted, fit_patch_mixing(wanted, found, file_.metadata));
         } else if (same_but_ones(wanted.shape, found.shape())) {
             keep(wanted, convert(found, DType::f32));
         } else if (wanted.kind == ExpectedTensor::Kind::class_axis0 &&
@@ -108,8 +110,7 @@ private:
         }
     }
 
-    void place_position(const ExpectedTensor& wanted, const Tensor& found) {
-        PositionFit fit = fit_position(wanted, found, file_.metadata);
+    void place_fitted(const ExpectedTensor& wanted, const GridFit& fit) {
         if (!fit.problem.empty()) {
             misfits_.wrong_shape.push_back(wanted.name + " " + fit.problem);
             return;

@@ -16,13 +16,15 @@ namespace cait {
 
 struct ExpectedTensor {
     // class_axis0: the first axis is the number of classes. position: the shape is
-    // [1, prefix + h*w, D], or [1, h, w, D] without prefix tokens.
-    enum class Kind { plain, class_axis0, position };
+    // [1, prefix + h*w, D], or [1, h, w, D] without prefix tokens. patch_mixing: a matrix
+    // [outputs, inputs] or a bias [outputs], where each axis is h*w or has nothing to do with it.
+    enum class Kind { plain, class_axis0, position, patch_mixing };
 
     std::string name;
     Shape shape;
     Kind kind = Kind::plain;
-    std::int64_t grid_height = 0, grid_width = 0, prefix_tokens = 0;  // of a position
+    std::int64_t grid_height = 0, grid_width = 0;  // of a position or a patch mix
+    std::int64_t prefix_tokens = 0;                // of a position
     bool required = true;
 };
 
@@ -36,9 +38,9 @@ struct Matched {
     std::vector<std::string> notes;         // what was adapted, one line each
 };
 
-// Shapes that differ only by extents of 1 fit. The grid of a position embedding is taken as square
-// unless the metadata key "cait.image_grid" ("HxW") says otherwise. BatchNorm's step counters
-// ("num_batches_tracked") are ignored. Throws one Error of one line with all misfits.
+// Shapes that differ only by extents of 1 fit. The grid of a position embedding or a patch mix is
+// taken as square unless the metadata key "cait.image_grid" ("HxW") says otherwise. BatchNorm's
+// step counters ("num_batches_tracked") are ignored. Throws one Error of one line with all misfits.
 Matched match_weights(const WeightFile& file, const std::string& file_name,
                       std::span<const ExpectedTensor> expected, std::span<const Rename> renames,
                       const MatchOptions& options = {});

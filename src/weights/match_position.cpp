@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/convert.h"
+#include "weights/patch_mixing.h"
 #include "weights/position_embedding.h"
 
 namespace cait {
@@ -47,15 +48,19 @@ std::optional<Grid> square_grid(std::int64_t patches) {
     return Grid{side, side};
 }
 
+std::optional<Grid> stored_grid(const std::map<std::string, std::string>& metadata) {
+    const auto entry = metadata.find("cait.image_grid");
+    return entry == metadata.end() ? std::nullopt : parse_grid(entry->second);
+}
+
 // How the file's rows divide into prefix tokens and grid.
 std::optional<Source> divide(std::int64_t rows, const ExpectedTensor& wanted,
                              const std::map<std::string, std::string>& metadata) {
     const Grid target{wanted.grid_height, wanted.grid_width};
-    if (const auto entry = metadata.find("cait.image_grid"); entry != metadata.end())
-        if (const auto grid = parse_grid(entry->second)) {
-            const std::int64_t prefix = rows - grid->height * grid->width;
-            if (prefix >= 0 && prefix <= 2) return Source{prefix, *grid};
-        }
+    if (const auto grid = stored_grid(metadata)) {
+        const std::int64_t prefix = rows - grid->height * grid->width;
+        if (prefix >= 0 && prefix <= 2) return Source{prefix, *grid};
+    }
     for (const std::int64_t prefix :
          {wanted.prefix_tokens, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}})
         if (const auto grid = square_grid(rows - prefix)) return Source{prefix, *grid};
@@ -76,9 +81,9 @@ Tensor drop_prefix(const Tensor& pos, std::int64_t prefix, std::int64_t keep) {
     return result;
 }
 
-PositionFit adapt(const ExpectedTensor& wanted, Tensor pos, const Source& source) {
+GridFit adapt(const ExpectedTensor& wanted, Tensor pos, const Source& source) {
     const Grid target{wanted.grid_height, wanted.grid_width};
-    PositionFit fit;
+    GridFit fit;
     if (source.prefix < wanted.prefix_tokens) {
         fit.problem =
             fmt::format("expected {} prefix tokens, found {}", wanted.prefix_tokens, source.prefix);
@@ -100,11 +105,31 @@ PositionFit adapt(const ExpectedTensor& wanted, Tensor pos, const Source& source
     return fit;
 }
 
+// The grid that a file's patch mix is made for; nothing when the shape cannot be one.
+std::optional<Grid> mixed_grid(const ExpectedTensor& wanted, const Shape& found,
+                               const std::map<std::string, std::string>& metadata) {
+    const Grid target{wanted.grid_height, wanted.grid_width};
+    const std::int64_t count = target.height * target.width;
+    if (found.rank() != wanted.shape.rank()) return std::nullopt;
+    std::int64_t patches = 0;
+    for (std::int64_t axis = 0; axis < std::int64_t(found.rank()); ++axis) {
+        const bool is_grid = wanted.shape[axis] == count;
+        if (is_grid && patches == 0) patches = found[axis];
+        if (found[axis] != (is_grid ? patches : wanted.shape[axis])) return std::nullopt;
+    }
+    if (patches == 0) return target;  // no axis depends on the grid
+    const auto stored = stored_grid(metadata);
+    if (stored && stored->height * stored->width == patches) return stored;
+    if (const auto square = square_grid(patches)) return square;
+    if (patches == count) return target;
+    return std::nullopt;
+}
+
 }  // namespace
 
-PositionFit fit_position(const ExpectedTensor& wanted, const Tensor& found,
-                         const std::map<std::string, std::string>& metadata) {
-    PositionFit misfit;
+GridFit fit_position(const ExpectedTensor& wanted, const Tensor& found,
+                     const std::map<std::string, std::string>& metadata) {
+    GridFit misfit;
     misfit.problem =
         fmt::format("expected {}, found {}", wanted.shape.to_string(), found.shape().to_string());
     const Shape& shape = found.shape();
@@ -119,6 +144,27 @@ PositionFit fit_position(const ExpectedTensor& wanted, const Tensor& found,
     if (shape.rank() > 3 || (shape.rank() == 3 && shape[0] != 1)) return misfit;
     const auto source = divide(flat.shape()[1], wanted, metadata);
     return source ? adapt(wanted, flat, *source) : misfit;
+}
+
+GridFit fit_patch_mixing(const ExpectedTensor& wanted, const Tensor& found,
+                         const std::map<std::string, std::string>& metadata) {
+    GridFit fit;
+    const Grid target{wanted.grid_height, wanted.grid_width};
+    const auto source = mixed_grid(wanted, found.shape(), metadata);
+    if (!source) {
+        fit.problem = fmt::format("expected {}, found {}", wanted.shape.to_string(),
+                                  found.shape().to_string());
+        return fit;
+    }
+    fit.tensor = resize_patch_mixing(found, source->height, source->width, target.height,
+                                     target.width, wanted.shape);
+    // One note for all layers, so without a name.
+    if (*source != target)
+        fit.note = fmt::format(
+            "patch-mixing weights interpolated: {}x{} -> {}x{}; such weights adapt poorly to "
+            "another image size, so fine-tune before relying on the results",
+            source->height, source->width, target.height, target.width);
+    return fit;
 }
 
 }  // namespace cait

@@ -16,14 +16,15 @@ struct OpCase {
 };
 
 // [B, 3, 2, 8] images seen as tokens [B, 6, 8].
-Value tokens(Builder& b) {
-    return b.reshape(b.image(3, {2, 8}), {Shape::kBatch, 6, 8});
-}
+Value tokens(Builder& b) { return b.reshape(b.image(3, {2, 8}), {Shape::kBatch, 6, 8}); }
 
 AttentionInputs attention_inputs(Builder& b, Value x, std::int64_t queries, bool before,
                                  bool after) {
-    AttentionInputs in{b.linear("q", b.slice(x, 1, 0, queries), 8), b.linear("k", x, 8),
-                       b.linear("v", x, 8), {}, {}};
+    AttentionInputs in{b.linear("q", b.slice(x, 1, 0, queries), 8),
+                       b.linear("k", x, 8),
+                       b.linear("v", x, 8),
+                       {},
+                       {}};
     const LinearOptions mix{.weight_init = Init::normal(0.7), .bias_init = Init::normal(0.3)};
     if (before) in.mix_before = b.linear_params("mix_before", 4, 4, mix);
     if (after) in.mix_after = b.linear_params("mix_after", 4, 4, mix);
@@ -54,8 +55,7 @@ std::vector<OpCase> composite_cases() {
     const auto residual = [](std::int64_t scale, double drop_path) {
         return [=](Builder& b, Value x) {
             const Value branch = b.linear("fc", x, 8);
-            const Value weight =
-                scale > 0 ? b.param("gamma", {scale}, Init::normal(0.5)) : Value();
+            const Value weight = scale > 0 ? b.param("gamma", {scale}, Init::normal(0.5)) : Value();
             return b.residual(x, branch, weight, drop_path);
         };
     };

@@ -18,15 +18,23 @@ struct ModelCase {
     std::string name;
     std::string model;
     SettingList settings;
+    std::string other_size;
 };
 
-const SettingList kSmall = {{"image_size", "16"}, {"patch", "8"}, {"dim", "24"}, {"depth", "2"},
-                            {"heads", "2"},       {"classes", "5"}};
+const SettingList kSmall = {{"image_size", "16"}, {"patch", "8"}, {"dim", "24"},
+                            {"depth", "2"},       {"heads", "2"}, {"classes", "5"}};
 
 ModelCase small(const std::string& name, const std::string& model, SettingList extra = {}) {
     SettingList settings = kSmall;
     settings.insert(settings.end(), extra.begin(), extra.end());
-    return {name, model, settings};
+    return {name, model, settings, "24x32"};
+}
+
+ModelCase without_heads(const std::string& name, const std::string& model,
+                        const SettingList& extra = {}) {
+    ModelCase result = small(name, model, extra);
+    std::erase_if(result.settings, [](const auto& setting) { return setting.first == "heads"; });
+    return result;
 }
 
 // Each residual weighting with each start, learnable and frozen, under each class stage.
@@ -78,6 +86,35 @@ std::vector<ModelCase> all_cases() {
         small("deit3", "deit3_small_patch16_224"),
         small("deit3_parallel", "deit3_small_patch16_18x2"),
         small("deit3_plain", "deit3_small_patch16_36x1", {{"residual", "none"}}),
+        small("deepvit", "deepvit_16b"),
+        small("deepvit_s", "deepvit_s", {{"plain_blocks", "1"}}),
+        small("deepvit_l", "deepvit_l", {{"plain_blocks", "2"}}),
+        small("ceit", "ceit_tiny_patch16_224"),
+        small("ceit_gelu", "ceit_small_patch16_224", {{"third_gelu", "true"}}),
+        {"volo",
+         "volo_d1_224",
+         {{"image_size", "32"},
+          {"layers", "1,1,1,1"},
+          {"dims", "8,16,16,16"},
+          {"heads", "2,4,2,4"},
+          {"stem", "6"},
+          {"classes", "5"},
+          {"aux_head", "false"}},
+         "48x32"},
+        without_heads("resmlp", "resmlp_12_224"),
+        without_heads("resmlp_layernorm", "resmlp_12_224", {{"norm", "layernorm"}}),
+        without_heads("resmlp_class_mlp", "resmlp_12_224", {{"pool", "class_mlp"}}),
+        without_heads("resmlp_none", "resmlp_12_224", {{"communication", "none"}}),
+        without_heads("resmlp_mlp", "resmlp_12_224", {{"communication", "mlp"}}),
+        without_heads("resmlp_conv", "resmlp_12_224", {{"communication", "conv"}}),
+        without_heads("resmlp_depthwise", "resmlp_12_224", {{"communication", "depthwise"}}),
+        without_heads("resmlp_separable", "resmlp_12_224", {{"communication", "separable"}}),
+        small("patchconvnet", "patchconvnet_s60"),
+        small("patchconvnet_multi", "patchconvnet_s60_multi"),
+        small("patchconvnet_linear_stem", "patchconvnet_s60", {{"stem", "linear"}}),
+        small("patchconvnet_batchnorm", "patchconvnet_s60", {{"norm", "batchnorm"}}),
+        small("patchconvnet_average", "patchconvnet_s60", {{"pool", "average"}}),
+        small("patchconvnet_scalar", "patchconvnet_s60", {{"residual", "scalar"}}),
     };
     cases.insert(cases.end(), others.begin(), others.end());
     return cases;
@@ -120,13 +157,12 @@ TEST_P(Models, DecompositionGivesTheSameLogits) {
 
 TEST_P(Models, RunsAtAnotherImageSize) {
     SettingList settings = GetParam().settings;
-    settings.emplace_back("image_size", "24x32");
+    settings.emplace_back("image_size", GetParam().other_size);
     const ModelSpec other = configure(GetParam().model, settings);
     const Graph graph = record(other);
     const at::NoGradGuard no_gradients;
-    const at::Tensor logits = TorchExecutor(graph)
-                                  .run(random_images(other, 1), lively_weights(graph))
-                                  .at("logits");
+    const at::Tensor logits =
+        TorchExecutor(graph).run(random_images(other, 1), lively_weights(graph)).at("logits");
     EXPECT_TRUE(logits.isfinite().all().item<bool>());
 }
 

@@ -17,9 +17,8 @@ class Forward : public InFolder {
 protected:
     // The bytes of the .npy that `cait forward` writes.
     std::string forward(const Words& more, const std::string& output = "y.npy") {
-        const Finished run = cait(Words{"forward", "--input", data("images.npy"), "--output",
-                                        path(output)} +
-                                  more);
+        const Finished run =
+            cait(Words{"forward", "--input", data("images.npy"), "--output", path(output)} + more);
         EXPECT_EQ(run.status, 0) << run.err;
         return read(path(output));
     }
@@ -40,7 +39,6 @@ TEST_F(Forward, BothPytorchContainersAndSafetensorsGiveIdenticalLogits) {
                        "logits");
 }
 
-
 TEST_F(Forward, TimmNamesLoadAndCanBeWritten) {
     forward(kTinyDeit3 + Words{"--weights", data("tiny_deit3_timm.safetensors")});
     test::expect_close(read_npy(path("y.npy")), read_npy(data("tiny_deit3_logits.npy")), 1e-5,
@@ -51,7 +49,6 @@ TEST_F(Forward, TimmNamesLoadAndCanBeWritten) {
     EXPECT_EQ(cait(in + Words{path("timm.safetensors"), "--names", "timm"} + kTinyDeit3).status, 0);
     EXPECT_THAT(cait({"inspect", path("timm.safetensors")}).out, HasSubstr("blocks.0.ls1.gamma "));
 }
-
 
 TEST_F(Forward, HalfPrecisionFilesLoad) {
     for (const char* dtype : {"float16", "bfloat16"}) {
@@ -65,7 +62,6 @@ TEST_F(Forward, HalfPrecisionFilesLoad) {
                            dtype);
     }
 }
-
 
 TEST_F(Forward, TapsAndPrecision) {
     const Words model = kTinyCait + Words{"--weights", data("tiny_cait_zip.pth")};
@@ -92,16 +88,15 @@ TEST_F(Forward, TapsAndPrecision) {
                    1, {"none.npy: cannot open"});
 }
 
-
 TEST_F(Forward, Case14NonFiniteWeightsAreRefused) {
-    ASSERT_EQ(cait(Words{"convert", data("tiny_cait_zip.pth"), path("n.safetensors")} + kTinyCait)
-                  .status,
-              0);
+    ASSERT_EQ(
+        cait(Words{"convert", data("tiny_cait_zip.pth"), path("n.safetensors")} + kTinyCait).status,
+        0);
     std::string bytes = read(path("n.safetensors"));
     const float nan = std::bit_cast<float>(0x7fc00000U);
     bytes.replace(bytes.size() - 4, 4, reinterpret_cast<const char*>(&nan), 4);
     write("n.safetensors", bytes);
-    const Words forward_words = {"forward",  "--weights", path("n.safetensors"), "--input",
+    const Words forward_words = {"forward",          "--weights", path("n.safetensors"), "--input",
                                  data("images.npy"), "--output",  path("y.npy")};
     expect_refused(cait(forward_words), 1, {"n.safetensors", "nan"});
     EXPECT_EQ(cait(forward_words + Words{"--allow-non-finite"}).status, 0);

@@ -30,9 +30,9 @@ protected:
 };
 
 TEST_F(Weights, AnotherClassCountAndImageSizeAreAdapted) {
-    const Finished run = cait(Words{"convert", data("tiny_cait_zip.pth"), path("c.safetensors")} +
-                              kTinyCait + Words{"--set", "model.classes=7", "--set",
-                                                "model.image_size=24x32"});
+    const Finished run =
+        cait(Words{"convert", data("tiny_cait_zip.pth"), path("c.safetensors")} + kTinyCait +
+             Words{"--set", "model.classes=7", "--set", "model.image_size=24x32"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("3"));
     EXPECT_THAT(run.err, HasSubstr("7 classes"));
@@ -98,7 +98,8 @@ TEST_F(Weights, Case5OverlappingOffsets) {
 }
 TEST_F(Weights, Case6HoleAndTrailingBytes) {
     expect_bad("hole.safetensors",
-               safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8), {"'a'"});
+               safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
+               {"'a'"});
     expect_bad("tail.safetensors",
                safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 9), {});
 }
@@ -130,8 +131,10 @@ TEST_F(Weights, Case10DeepJson) {
 TEST_F(Weights, Case11PickleThatCallsTheShell) {
     const std::string victim = path("touched");
     const std::string command = "touch " + victim;
-    write("evil.pth", "\x80\x02" "cos\nsystem\nX" + std::string{char(command.size()), 0, 0, 0} +
-                          command + "\x85R.");
+    write("evil.pth",
+          "\x80\x02"
+          "cos\nsystem\nX" +
+              std::string{char(command.size()), 0, 0, 0} + command + "\x85R.");
     write("old.pth", "cos\nsystem\n(S'" + command + "'\ntR.");
     for (const char* name : {"evil.pth", "old.pth"})
         expect_refused(cait({"inspect", path(name)}), 1, {name, "os.system", "not allowed"});
@@ -143,12 +146,15 @@ TEST_F(Weights, Case12StorageShorterThanItsTensor) {
     expect_refused(cait({"inspect", file.string()}), 1, {"bad_short_storage.pth"});
 }
 TEST_F(Weights, Case13MissingExtraAndMisshapen) {
-    const Words words = {"inspect", data("tiny_cait_zip.pth"), "--model", "cait_xxs24_224",
-                         "--set", "model.dim=16", "--set", "model.heads=2"};
+    const Words words = {"inspect", data("tiny_cait_zip.pth"),
+                         "--model", "cait_xxs24_224",
+                         "--set",   "model.dim=16",
+                         "--set",   "model.heads=2"};
     const Finished run = cait(words);
     EXPECT_EQ(run.status, 1);
     EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
-    for (const char* part : {"missing", "blocks.2.", "expected", "[16, 3, 16, 16]", "[16, 3, 8, 8]"})
+    for (const char* part :
+         {"missing", "blocks.2.", "expected", "[16, 3, 16, 16]", "[16, 3, 8, 8]"})
         EXPECT_THAT(run.err, HasSubstr(part));
 }
 TEST_F(Weights, ConvertRefusesWithoutLeavingAFile) {

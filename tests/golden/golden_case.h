@@ -39,8 +39,11 @@ inline std::vector<Case> read_cases() {
         if (!json.is_array() || !json.at(0).contains("outputs")) continue;
         const std::string family = file.path().stem().string();
         for (const auto& entry : json) {
-            Case c{family + "_" + entry["name"].get<std::string>(), entry["model"], {},
-                   entry["batch"], {}};
+            Case c{family + "_" + entry["name"].get<std::string>(),
+                   entry["model"],
+                   {},
+                   entry["batch"],
+                   {}};
             for (const auto& [key, value] : entry["set"].items())
                 c.settings.emplace_back(key, value);
             for (const auto& [tap, output] : entry["outputs"].items()) {

@@ -55,9 +55,9 @@ TEST(GoldenFiles, EveryFamilyOfTheCatalogueHasCases) {
     std::set<std::string> models;
     for (const golden::Case& c : golden::read_cases()) models.insert(c.model);
     for (const Family& family : families())
-        EXPECT_TRUE(std::ranges::any_of(
-            family.presets, [&](const Preset& preset) { return models.contains(preset.name); }))
-            << family.name;
+        EXPECT_TRUE(std::ranges::any_of(family.presets, [&](const Preset& preset) {
+            return models.contains(preset.name);
+        })) << family.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenModels, testing::ValuesIn(golden::read_cases()),

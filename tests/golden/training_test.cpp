@@ -33,15 +33,15 @@ protected:
         SettingList settings;
         for (const auto& [key, value] : case_["set"].items()) settings.emplace_back(key, value);
         const ModelSpec spec = configure(case_["model"], settings);
-        executor_ = std::make_unique<TorchExecutor>(
-            record(spec, {.mode = Mode::train, .drop_path = 0.0}));
+        executor_ =
+            std::make_unique<TorchExecutor>(record(spec, {.mode = Mode::train, .drop_path = 0.0}));
 
         const CommonConfig& common = spec.architecture->common();
         const auto labels = case_["labels"].get<std::vector<std::int64_t>>();
         labels_ = torch::tensor(labels);
-        images_ = to_torch(
-            golden::pattern("input", {std::int64_t(labels.size()), common.channels,
-                                      common.image_size.height, common.image_size.width}));
+        images_ =
+            to_torch(golden::pattern("input", {std::int64_t(labels.size()), common.channels,
+                                               common.image_size.height, common.image_size.width}));
         for (const ParamSpec& param : executor_->graph().params)
             params_[param.name] = to_torch(golden::pattern(param.name, param.shape))
                                       .clone()

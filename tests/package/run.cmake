@@ -18,13 +18,30 @@ file(RENAME ${work_dir}/prefix ${work_dir}/moved)
 
 run(${CMAKE_COMMAND} -S ${consumer_dir} -B ${work_dir}/build -G ${generator}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=${build_type}
-    -D CMAKE_PREFIX_PATH=${work_dir}/moved -D CAIT_VERSION=${version})
+    -D CMAKE_PREFIX_PATH=${work_dir}/moved -D CAIT_VERSION=${version} -D CAIT_TRAIN=${train})
 run(${CMAKE_COMMAND} --build ${work_dir}/build)
 run(${work_dir}/build/consumer)
 
-string(STRIP "${output}" output)
-set(expected "float32 [2, 3] sum 21 | shape [4, -2] has a negative extent")
-if(NOT output STREQUAL expected)
-  message(FATAL_ERROR "consumer: expected '${expected}', found '${output}'")
+
+function(expect expected)
+  string(STRIP "${output}" found)
+  if(NOT found MATCHES "${expected}")
+    message(FATAL_ERROR "expected '${expected}', found '${found}'")
+  endif()
+  message(STATUS "${found}")
+endfunction()
+expect("cait_xxs24_224 [0-9]+ | unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224")
+
+run(${work_dir}/moved/bin/cait models cait_xxs24_224)
+expect("cait_xxs24_224")
+if(train)
+  run(${work_dir}/build/runner)
+  expect("^\\[2, 3\\] \\[2, 16\\]$")
+  # The installed program finds its other half in libexec.
+  set(tiny)
+  foreach(setting image_size=16 patch=8 dim=16 depth=1 classes=3)
+    list(APPEND tiny --set model.${setting})
+  endforeach()
+  run(${work_dir}/moved/bin/cait forward --model cait_xxs24_224 ${tiny} --input ${images}
+      --output ${work_dir}/y.npy)
 endif()
-message(STATUS "${output}")

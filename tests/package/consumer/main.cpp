@@ -1,20 +1,20 @@
-// Touches each installed header once, so that a missing symbol shows up at the final link.
-#include <cait/error.h>
-#include <cait/tensor.h>
+// Uses the installed library as its README says, so that a missing symbol shows up at the link.
+#include <cait/model.h>
 
-#include <array>
+#include <filesystem>
 #include <iostream>
-#include <numeric>
 
 int main() {
-    const std::array<float, 6> values{1, 2, 3, 4, 5, 6};
-    const cait::Tensor tensor = cait::Tensor::of({2, 3}, values);
-    const auto floats = tensor.floats();
-    std::cout << cait::name_of(tensor.dtype()) << ' ' << tensor.shape().to_string() << " sum "
-              << std::accumulate(floats.begin(), floats.end(), 0.0F) << " | ";
+    const cait::SettingList tiny = {{"image_size", "16"}, {"patch", "8"}, {"dim", "16"},
+                                    {"depth", "1"},       {"heads", "2"}, {"classes", "3"}};
+    const auto file = std::filesystem::temp_directory_path() / "cait-consumer.safetensors";
+    cait::Model::create("cait_xxs24_224", tiny, 7).save(file);
+    const cait::Model model = cait::Model::load(file);
+    std::filesystem::remove(file);
+    std::cout << model.info().name << " " << model.info().params << " | ";
     try {
-        (void)cait::Shape{4, -2}.count();
-    } catch (const cait::Error& error) {
+        cait::Model::create("cait_xxs25_224");
+    } catch (const cait::UsageError& error) {
         std::cout << error.what() << '\n';
     }
 }

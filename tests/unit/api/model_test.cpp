@@ -54,8 +54,7 @@ TEST_F(ModelFile, LoadedWeightsStayMapped) {
 TEST_F(ModelFile, SettingsOfTheCallerWinAndAreNoted) {
     Model::create("cait_xxs24_224", kTiny).save(path_);
     const Model loaded = Model::load(path_, "", {{"classes", "7"}, {"image_size", "16x48"}});
-    EXPECT_THAT(loaded.notes(),
-                ElementsAre(HasSubstr("4x4 -> 2x6"), HasSubstr("3 -> 7 classes")));
+    EXPECT_THAT(loaded.notes(), ElementsAre(HasSubstr("4x4 -> 2x6"), HasSubstr("3 -> 7 classes")));
     EXPECT_EQ(loaded.weights().at("head.weight").shape(), (Shape{7, 16}));
     EXPECT_EQ(loaded.weights().at("pos_embed").shape(), (Shape{1, 12, 16}));
 }
@@ -94,7 +93,13 @@ TEST_F(ModelFile, HostileMetadataIsAnErrorNotACrash) {
     for (const char* settings : {"[1]", "{\"dim\":3}", "{", "{\"dim\":\"-4\"}"}) {
         write_safetensors(path_, {},
                           {{"cait.model", "cait_xxs24_224"}, {"cait.settings", settings}});
-        EXPECT_THROW(Model::load(path_), Error) << settings;
+        try {
+            Model::load(path_);
+            ADD_FAILURE() << settings;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
+            EXPECT_THAT(error.what(), HasSubstr("metadata"));
+        }
     }
     write_safetensors(path_, {}, {{"cait.model", "no_such_model"}});
     EXPECT_THROW(Model::load(path_), Error);

@@ -12,8 +12,8 @@ TEST(Cost, CountsProductsByHand) {
     Builder b({});
     const Value image = b.image(3, {4, 4});  // 48 values
     const Value x = b.reshape(image, {Shape::kBatch, 6, 8});
-    const Value y = b.linear("fc", x, 10);                         // 6 * 8 * 10
-    b.output("logits", b.matmul(y, y, true));                      // 6 * 10 * 6
+    const Value y = b.linear("fc", x, 10);     // 6 * 8 * 10
+    b.output("logits", b.matmul(y, y, true));  // 6 * 10 * 6
     const Cost cost = estimate_cost(b.finish());
     EXPECT_EQ(cost.params, 8 * 10 + 10);
     EXPECT_EQ(cost.macs, 480 + 360);
@@ -24,8 +24,8 @@ TEST(Cost, CountsProductsByHand) {
 }
 
 TEST(Cost, FrozenParametersAreNotTrainable) {
-    const Cost cost = estimate_cost(
-        record(configure("cait_xxs24_224", {{"residual_learnable", "false"}})));
+    const Cost cost =
+        estimate_cost(record(configure("cait_xxs24_224", {{"residual_learnable", "false"}})));
     EXPECT_EQ(cost.params - cost.trainable, (24 + 2) * 2 * 192);
 }
 

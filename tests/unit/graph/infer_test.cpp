@@ -18,8 +18,9 @@ TEST(InferShape, KnowsEveryPrimitive) {
     EXPECT_EQ(infer(op::MatMul{true}, {{B, 2, 3, 4}, {B, 2, 5, 4}}), (Shape{B, 2, 3, 5}));
     EXPECT_EQ(infer(op::Conv2d{.stride = 16}, {{B, 3, 224, 160}, {192, 3, 16, 16}, {192}}),
               (Shape{B, 192, 14, 10}));
-    EXPECT_EQ(infer(op::Conv2d{.stride = 2, .padding = 1, .groups = 4}, {{B, 4, 7, 7}, {8, 1, 3, 3}}),
-              (Shape{B, 8, 4, 4}));
+    EXPECT_EQ(
+        infer(op::Conv2d{.stride = 2, .padding = 1, .groups = 4}, {{B, 4, 7, 7}, {8, 1, 3, 3}}),
+        (Shape{B, 8, 4, 4}));
     EXPECT_EQ(infer(op::Add{}, {{B, 7, 3}, {1, 7, 3}}), (Shape{B, 7, 3}));
     EXPECT_EQ(infer(op::Mul{}, {{B, 7, 3}, {3}}), (Shape{B, 7, 3}));
     EXPECT_EQ(infer(op::Reshape{{B, 21}}, {{B, 7, 3}}), (Shape{B, 21}));

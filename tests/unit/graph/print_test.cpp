@@ -24,9 +24,9 @@ TEST(Print, DecompositionHasPrimitivesOnly) {
     b.output("logits", b.residual(x, b.attention({x, x, x, {}, {}}, 2, 0.5), {}, 0));
     const Graph primitives = decompose(b.finish());
     for (const Node& node : primitives.nodes)
-        EXPECT_THAT(std::string(op_name(node.op)),
-                    testing::AnyOf("input", "reshape", "permute", "scale", "matmul", "softmax",
-                                   "add"));
+        EXPECT_THAT(
+            std::string(op_name(node.op)),
+            testing::AnyOf("input", "reshape", "permute", "scale", "matmul", "softmax", "add"));
 }
 
 }  // namespace

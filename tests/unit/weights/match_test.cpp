@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "unit/weights/support.h"
+#include "weights/patch_mixing.h"
 #include "weights/position_embedding.h"
 
 namespace cait::test {
@@ -112,6 +113,51 @@ TEST(Match, ListsEverythingThatDoesNotFitInOneLine) {
     EXPECT_THAT(message, HasSubstr("1 unexpected: extra"));
     EXPECT_THAT(message, HasSubstr("1 of wrong shape: wrong expected [2, 3], found [3, 2]"));
     EXPECT_THAT(message, Not(HasSubstr("optional")));
+}
+
+ExpectedTensor mixing(std::string name, Shape shape, std::int64_t height, std::int64_t width) {
+    ExpectedTensor expected = plain(std::move(name), std::move(shape));
+    expected.kind = Kind::patch_mixing;
+    expected.grid_height = height;
+    expected.grid_width = width;
+    return expected;
+}
+
+TEST(Match, InterpolatesPatchMixingWithAWarning) {
+    const WeightFile file = file_of({{"a.weight", ramp({4, 4})},
+                                     {"a.bias", ramp({4})},
+                                     {"row.weight", ramp({1, 4})},
+                                     {"row.bias", ramp({1})}});
+    const Matched matched =
+        match(file, {mixing("a.weight", {6, 6}, 2, 3), mixing("a.bias", {6}, 2, 3),
+                     mixing("row.weight", {1, 6}, 2, 3), mixing("row.bias", {1}, 2, 3)});
+    EXPECT_THAT(matched.notes,
+                ElementsAre("patch-mixing weights interpolated: 2x2 -> 2x3; such weights adapt "
+                            "poorly to another image size, so fine-tune before relying on the "
+                            "results"));
+    EXPECT_EQ(values(matched.tensors.at("a.weight")),
+              values(resize_patch_mixing(ramp({4, 4}), 2, 2, 2, 3, {6, 6})));
+    EXPECT_EQ(matched.tensors.at("row.weight").shape(), (Shape{1, 6}));
+    EXPECT_THAT(values(matched.tensors.at("row.bias")), ElementsAre(0));
+}
+
+TEST(Match, KeepsPatchMixingOfTheSameGrid) {
+    WeightFile file = file_of({{"a.weight", ramp({4, 4})}});
+    EXPECT_THAT(match(file, {mixing("a.weight", {4, 4}, 2, 2)}).notes, IsEmpty());
+    // As many patches, another grid: the file says which one it has.
+    file.metadata["cait.image_grid"] = "1x4";
+    EXPECT_THAT(match(file, {mixing("a.weight", {4, 4}, 1, 4)}).notes, IsEmpty());
+    EXPECT_THAT(match(file, {mixing("a.weight", {4, 4}, 2, 2)}).notes,
+                ElementsAre(HasSubstr("1x4 -> 2x2")));
+}
+
+TEST(Match, RefusesAPatchMixOfNoGrid) {
+    EXPECT_THAT(
+        match_error(file_of({{"a.weight", ramp({5, 5})}}), {mixing("a.weight", {4, 4}, 2, 2)}),
+        HasSubstr("a.weight expected [4, 4], found [5, 5]"));
+    EXPECT_THAT(
+        match_error(file_of({{"a.weight", ramp({4, 9})}}), {mixing("a.weight", {16, 16}, 4, 4)}),
+        HasSubstr("a.weight expected [16, 16], found [4, 9]"));
 }
 
 TEST(Match, IgnoresBatchNormCounters) {

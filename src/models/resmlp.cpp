@@ -1,0 +1,202 @@
+// ResMLP: "ResMLP: Feedforward networks for image classification with data-efficient training",
+// Touvron et al. 2021 (arXiv 2105.03404). No attention: one learned matrix mixes the patches, an
+// MLP the channels, and an affine map stands where others normalise. What the paper compares with
+// these choices is a key.
+#include <fmt/format.h>
+
+#include "models/block.h"
+#include "models/catalogue.h"
+#include "models/parts.h"
+#include "models/residual.h"
+
+namespace cait {
+
+namespace {
+
+enum class Norm { affine, layernorm };
+enum class Pool { average, class_mlp };
+enum class Communication { linear, none, mlp, conv, depthwise, separable };
+
+struct ResmlpConfig : CommonConfig {
+    std::int64_t patch = 16;
+    std::int64_t dim = 384;
+    std::int64_t depth = 12;
+    double mlp_ratio = 4;
+    Norm norm = Norm::affine;
+    Pool pool = Pool::average;
+    std::int64_t class_layers = 2;
+    Communication communication = Communication::linear;
+    ResidualConfig residual;
+};
+
+void bind(Settings& s, ResmlpConfig& c) {
+    bind_common(s, c);
+    s.integer("patch", c.patch, 1, "side of a patch in pixels");
+    s.integer("dim", c.dim, 1, "width of a token");
+    s.integer("depth", c.depth, 1, "number of blocks");
+    s.number("mlp_ratio", c.mlp_ratio, 0.01, 64, "hidden width of an MLP over its input's");
+    s.choice("norm", c.norm, {{"affine", Norm::affine}, {"layernorm", Norm::layernorm}},
+             "what stands before each branch");
+    s.choice("pool", c.pool, {{"average", Pool::average}, {"class_mlp", Pool::class_mlp}},
+             "the mean of the patches, or a class token that gathers them by learned weights");
+    s.integer("class_layers", c.class_layers, 1, "with pool=class_mlp: number of its layers");
+    s.choice("communication", c.communication,
+             {{"linear", Communication::linear},
+              {"none", Communication::none},
+              {"mlp", Communication::mlp},
+              {"conv", Communication::conv},
+              {"depthwise", Communication::depthwise},
+              {"separable", Communication::separable}},
+             "how patches exchange: one matrix, not at all, an MLP, or 3x3 convolutions");
+    bind_residual(s, c.residual);
+}
+
+void check(const ResmlpConfig& c) {
+    check_patches(c.image_size, c.patch);
+    if (c.residual.kind == ResidualKind::fixup || c.residual.kind == ResidualKind::tfixup)
+        throw_rule(
+            "Fixup and T-Fixup are rules for attention blocks; "
+            "set model.residual=layerscale, scalar or none");
+}
+
+// Parameters name.{alpha,beta}, or name.{weight,bias} of a layer norm.
+Affine norm_params(Builder& b, std::string_view name, const ResmlpConfig& c) {
+    if (c.norm == Norm::layernorm) return b.norm_params(name, c.dim);
+    const Builder::Scope scope = b.scope(name);
+    return {b.param("alpha", {c.dim}, Init::ones()), b.param("beta", {c.dim}, Init::zeros())};
+}
+
+Value normed(Builder& b, Value x, const Affine& params, const ResmlpConfig& c) {
+    if (c.norm == Norm::layernorm) return b.layer_norm(x, params, kNormEpsilon);
+    return b.add(b.mul(x, params.weight), params.bias);
+}
+
+Value normed(Builder& b, std::string_view name, Value x, const ResmlpConfig& c) {
+    return normed(b, x, norm_params(b, name, c), c);
+}
+
+// [B, N, D] ↔ [B, D, N]
+Value swapped(Builder& b, Value x) { return b.permute(x, {0, 2, 1}); }
+
+// Lets loading fit the weights to another grid of patches.
+LinearOptions over_patches(const ResmlpConfig& c) {
+    const Grid grid = patch_grid(c.image_size, c.patch);
+    return {.role = {ParamRole::Kind::patch_mixing, grid.height, grid.width, 0}};
+}
+
+// [B, D, h, w] → the same shape; parameters attn.*
+Value convolved(Builder& b, Value maps, Communication kind) {
+    const std::int64_t dim = maps.extent(1);
+    const ConvOptions full{.kernel = 3, .padding = 1};
+    const ConvOptions per_channel{.kernel = 3, .padding = 1, .groups = dim};
+    if (kind == Communication::conv) return b.conv2d("attn", maps, dim, full);
+    if (kind == Communication::depthwise) return b.conv2d("attn", maps, dim, per_channel);
+    return b.conv2d("attn.1", b.conv2d("attn.0", maps, dim, per_channel), dim);
+}
+
+// The exchange among patches, [B, N, D] → [B, N, D].
+Value communicate(Builder& b, Value x, const ResmlpConfig& c) {
+    const Value rows = swapped(b, x);  // [B, D, N]
+    if (c.communication == Communication::linear)
+        return swapped(b, b.linear("attn", rows, rows.extent(2), over_patches(c)));
+    if (c.communication == Communication::mlp) return swapped(b, mlp(b, "attn", rows, c.mlp_ratio));
+    const Grid grid = patch_grid(c.image_size, c.patch);
+    const Value maps = b.reshape(rows, {Shape::kBatch, c.dim, grid.height, grid.width});
+    return swapped(b, b.reshape(convolved(b, maps, c.communication), rows.shape()));
+}
+
+// Adds a branch to x under the weight gamma_1 or gamma_2.
+Value joined(Builder& b, Value x, Value branch, std::string_view gamma, const ResmlpConfig& c,
+             double drop_path, std::int64_t ratio_index) {
+    const Value scale = branch_weight(b, gamma, c.dim, branch_weight_of(c.residual, c.depth));
+    return weighted_residual(b, x, branch, scale, drop_path, ratio_index);
+}
+
+Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
+    const Builder::Scope scope = b.scope("blocks", index);
+    if (c.communication != Communication::none)
+        x = joined(b, x, communicate(b, normed(b, "norm1", x, c), c), "gamma_1", c, c.drop_path,
+                   2 * index);
+    return joined(b, x, mlp(b, "mlp", normed(b, "norm2", x, c), c.mlp_ratio), "gamma_2", c,
+                  c.drop_path, 2 * index + 1);
+}
+
+// CaiT's class layer with a learned weight per patch in place of attention: cls [B, 1, D], patches
+// [B, N, D], which stay as they are → [B, 1, D]. No projections: with them the parameters would
+// exceed the 17.7 million that the paper gives for S12.
+Value class_layer(Builder& b, std::int64_t index, Value cls, Value patches, const ResmlpConfig& c) {
+    const Builder::Scope scope = b.scope("blocks_token_only", index);
+    const std::int64_t ratio_index = 2 * (c.depth + index);
+    const Value rows = swapped(b, normed(b, "norm1", patches, c));  // [B, D, N]
+    const Value gathered = swapped(b, b.linear("attn", rows, 1, over_patches(c)));
+    cls = joined(b, cls, gathered, "gamma_1", c, 0, ratio_index);
+    return joined(b, cls, mlp(b, "mlp", normed(b, "norm2", cls, c), c.mlp_ratio), "gamma_2", c, 0,
+                  ratio_index + 1);
+}
+
+void record(Builder& b, const ResmlpConfig& c) {
+    const Value image = b.image(c.channels, c.image_size);
+    Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
+    for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
+
+    Value cls;
+    if (c.pool == Pool::class_mlp) {
+        cls = token(b, "cls_token", c.dim, 0.02);
+        for (std::int64_t i = 0; i < c.class_layers; ++i) cls = class_layer(b, i, cls, x, c);
+    }
+    const Affine norm = norm_params(b, "norm", c);
+    b.output("tokens", [&] { return normed(b, x, norm, c); });
+    const Value features = cls ? normed(b, token_vector(b, cls, 0), norm, c)
+                               : b.reduce(normed(b, x, norm, c), op::Reduce::Kind::mean, {1});
+    b.output("features", features);
+    output_logits(b, class_head(b, "head", features, c.classes), {});
+}
+
+// timm's names.
+std::vector<Rename> renames(const ResmlpConfig&) {
+    return {{"patch_embed.**", "stem.**"},
+            {"blocks.*.attn.**", "blocks.*.linear_tokens.**"},
+            {"blocks.*.mlp.**", "blocks.*.mlp_channels.**"},
+            {"blocks.*.gamma_1", "blocks.*.ls1"},
+            {"blocks.*.gamma_2", "blocks.*.ls2"}};
+}
+
+}  // namespace
+
+Family resmlp_family() {
+    struct Model {
+        const char* name;
+        std::int64_t depth, dim, patch;
+        double epsilon;
+        Reported reported;
+    };
+    const Model models[] = {
+        {"12", 12, 384, 16, 0.1, {76.6, 77.8}},
+        {"24", 24, 384, 16, 1e-5, {79.4, 80.8}},
+        {"36", 36, 384, 16, 1e-6, {{}, 81.1}},
+        {"big_24", 24, 768, 8, 1e-6, {81.0, 83.6}},
+        {"12_patch14", 12, 384, 14, 0.1, {76.9, {}}},
+        {"24_patch14", 24, 384, 14, 1e-5, {}},
+        {"36_patch14", 36, 384, 14, 1e-6, {}},
+        {"12_patch8", 12, 384, 8, 0.1, {79.1, {}}},
+        {"24_patch8", 24, 384, 8, 1e-5, {}},
+        {"36_patch8", 36, 384, 8, 1e-6, {}},
+        {"big_24_patch16", 24, 768, 16, 1e-6, {81.0, {}}},
+    };
+    Family family{"resmlp",
+                  "MLPs across channels and one matrix across patches, no attention",
+                  "Touvron et al. 2021, arXiv 2105.03404",
+                  {}};
+    for (const Model& m : models) {
+        ResmlpConfig c;
+        c.depth = m.depth;
+        c.dim = m.dim;
+        c.patch = m.patch;
+        c.drop_path = 0.1;
+        c.residual.start.epsilon = m.epsilon;
+        family.presets.push_back(preset(fmt::format("resmlp_{}_224", m.name), c, m.reported, 0.9));
+    }
+    return family;
+}
+
+}  // namespace cait
