@@ -31,6 +31,15 @@ void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype)
         if (is_floating(entry.tensor.dtype())) entry.tensor = convert(entry.tensor, target);
 }
 
+// What turns official names into the ones asked for. timm has most models under official names.
+std::vector<Rename> renames_for(const std::string& names, const Model& model) {
+    const Family& family = *model.spec().family;
+    if (names == family.alias) return model.spec().architecture->renames();
+    if (names == "torchvision")
+        throw UsageError(fmt::format("--names: torchvision has no {} models", family.name));
+    return {};
+}
+
 void run(const ConvertArguments& arguments) {
     if (!arguments.output.ends_with(".safetensors"))
         throw UsageError(fmt::format("{}: expected an output name that ends with .safetensors",
@@ -49,9 +58,9 @@ void run(const ConvertArguments& arguments) {
                                         arguments.model.settings(), arguments.model.load_options());
         for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
         metadata = model.metadata();
-        const std::vector<Rename> renames = model.spec().architecture->renames();
+        const std::vector<Rename> renames = renames_for(arguments.names, model);
         for (const auto& [name, tensor] : model.weights())
-            tensors.push_back({arguments.names == "timm" ? to_alias(name, renames) : name, tensor});
+            tensors.push_back({to_alias(name, renames), tensor});
     }
     convert_floats(tensors, arguments.dtype);
     write_safetensors(arguments.output, tensors, metadata);
@@ -72,7 +81,7 @@ void add_convert_command(CLI::App& app) {
     command->add_option("output", arguments->output, "The .safetensors file to write")->required();
     arguments->model.add_to(*command, true);
     command->add_option("--names", arguments->names, "Parameter names to write (with --model)")
-        ->check(CLI::IsMember({"official", "timm"}))
+        ->check(CLI::IsMember({"official", "timm", "torchvision"}))
         ->capture_default_str();
     command->add_option("--dtype", arguments->dtype, "Number format to write; default: as it is")
         ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));

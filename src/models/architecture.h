@@ -99,6 +99,7 @@ struct Family {
     std::string summary;
     std::string paper;
     std::vector<Preset> presets;
+    std::string alias = "timm";  // whose names renames() has; where it has none, theirs are ours
 };
 
 template <class Config>

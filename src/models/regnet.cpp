@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/catalogue.h"
+#include "models/convnet.h"
 #include "models/parts.h"
 #include "models/stages.h"
 
@@ -129,7 +130,8 @@ Family regnet_family() {
     Family family{"regnet",
                   "grouped convnet with squeeze-excite: the teachers of DeiT and CaiT",
                   "Radosavovic et al. 2020, arXiv 2003.13678",
-                  {}};
+                  {},
+                  "torchvision"};
     for (const Model& m : models) {
         RegnetConfig c;
         c.widths = m.widths;

@@ -5,6 +5,7 @@
 
 #include "models/catalogue.h"
 #include "models/class_block.h"
+#include "models/convnet.h"
 #include "models/parts.h"
 #include "models/stages.h"
 
@@ -122,7 +123,8 @@ Family resnet_family() {
     Family family{"resnet",
                   "residual convnet; average or attention pooling",
                   "He et al. 2015, arXiv 1512.03385",
-                  {}};
+                  {},
+                  "torchvision"};
     for (const Model& m : models) {
         ResnetConfig c;
         c.bottleneck = m.bottleneck;

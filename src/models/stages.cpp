@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "cait/error.h"
@@ -12,7 +11,7 @@ namespace cait {
 
 namespace {
 
-PerStage parse_stages(const std::string& text) {
+PerStage parse_stages(const std::string& text, std::int64_t least) {
     // As for single numbers: far above any network, far below what could overflow.
     constexpr std::int64_t kLargest = 1'000'000;
     PerStage values{};
@@ -24,9 +23,9 @@ PerStage parse_stages(const std::string& text) {
             throw UsageError(fmt::format(
                 "expected {} whole numbers separated by commas, found '{}'", kStages, text));
         values[stage] = parse_integer(text.substr(begin, last ? comma : comma - begin));
-        if (values[stage] < 1 || values[stage] > kLargest)
+        if (values[stage] < least || values[stage] > kLargest)
             throw UsageError(
-                fmt::format("expected numbers from 1 to {}, found '{}'", kLargest, text));
+                fmt::format("expected numbers from {} to {}, found '{}'", least, kLargest, text));
         begin = comma + 1;
     }
     return values;
@@ -34,39 +33,16 @@ PerStage parse_stages(const std::string& text) {
 
 }  // namespace
 
-void bind_stages(Settings& settings, std::string name, PerStage& field, std::string help) {
-    settings.custom({std::move(name), std::move(help),
-                     [&field] { return fmt::format("{}", fmt::join(field, ",")); },
-                     [&field](const std::string& text) { field = parse_stages(text); }});
+void bind_stages(Settings& settings, std::string name, PerStage& field, std::string help,
+                 std::int64_t least) {
+    settings.custom(
+        {std::move(name), std::move(help),
+         [&field] { return fmt::format("{}", fmt::join(field, ",")); },
+         [&field, least](const std::string& text) { field = parse_stages(text, least); }});
 }
 
 std::int64_t total(const PerStage& depths) {
     return std::accumulate(depths.begin(), depths.end(), std::int64_t{0});
-}
-
-Value conv_norm(Builder& b, std::string_view conv, std::string_view norm, Value x, std::int64_t out,
-                const ConvNormOptions& options, Location where) {
-    const Value y = b.conv2d(conv, x, out,
-                             {.kernel = options.kernel,
-                              .stride = options.stride,
-                              .padding = options.kernel / 2,
-                              .groups = options.groups,
-                              .bias = false,
-                              .weight_init = he_fan_out(out, options.kernel, options.groups)},
-                             where);
-    return b.batch_norm(norm, y, options.starts_at_zero ? Init::zeros() : Init::ones(), {}, where);
-}
-
-Init he_fan_out(std::int64_t out, std::int64_t kernel, std::int64_t groups) {
-    return Init::normal(std::sqrt(2.0 / double(out * kernel * kernel / groups)));
-}
-
-Value relu(Builder& b, Value x, Location where) {
-    return b.activation(x, op::Activation::Kind::relu, where);
-}
-
-Value average_pool(Builder& b, Value map, Location where) {
-    return b.reduce(map, op::Reduce::Kind::mean, {2, 3}, false, where);
 }
 
 }  // namespace cait

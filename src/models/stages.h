@@ -1,12 +1,9 @@
-// What the four-stage convnets share: lists of one number per stage in the settings, convolution
-// with batch norm, and average pooling.
+// Lists of one number per stage in the settings of networks with four stages.
 #pragma once
 
 #include <array>
 #include <string>
-#include <string_view>
 
-#include "graph/builder.h"
 #include "models/settings.h"
 
 namespace cait {
@@ -15,28 +12,10 @@ inline constexpr std::size_t kStages = 4;
 using PerStage = std::array<std::int64_t, kStages>;
 
 // A key with one number per stage, written "2,2,2,2".
-void bind_stages(Settings& settings, std::string name, PerStage& field, std::string help);
+void bind_stages(Settings& settings, std::string name, PerStage& field, std::string help,
+                 std::int64_t least = 1);
 
 // Blocks of all stages together.
 std::int64_t total(const PerStage& depths);
-
-struct ConvNormOptions {
-    std::int64_t kernel = 1;
-    std::int64_t stride = 1;
-    std::int64_t groups = 1;
-    bool starts_at_zero = false;  // the last one of a residual branch: blocks begin as identities
-};
-
-// Convolution without bias that keeps the size up to its stride, and the batch norm after it.
-Value conv_norm(Builder& b, std::string_view conv, std::string_view norm, Value x, std::int64_t out,
-                const ConvNormOptions& options, Location where = Location::current());
-
-// He's rule by fan-out, for a convolution that a ReLU follows.
-Init he_fan_out(std::int64_t out, std::int64_t kernel, std::int64_t groups = 1);
-
-Value relu(Builder& b, Value x, Location where = Location::current());
-
-// The mean over the positions: [B, C, H, W] → [B, C]
-Value average_pool(Builder& b, Value map, Location where = Location::current());
 
 }  // namespace cait

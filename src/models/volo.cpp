@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <cmath>
-#include <numeric>
-
 #include "models/attention.h"
 #include "models/block.h"
 #include "models/catalogue.h"
 #include "models/parts.h"
+#include "models/stages.h"
 
 namespace cait {
 
@@ -24,50 +21,25 @@ constexpr std::int64_t kPatch = 16;      // pixels per token of the transformer
 constexpr std::int64_t kOutlookKernel = 3;
 constexpr std::int64_t kOutlookStride = 2;
 
-// One number per stage: outlookers, then three stages of transformer blocks.
-using Stages = std::array<std::int64_t, 4>;
-
 struct VoloConfig : CommonConfig {
-    Stages layers{4, 4, 8, 2};
-    Stages dims{192, 384, 384, 384};
-    Stages heads{6, 12, 12, 12};
+    // Outlookers, then three stages of transformer blocks.
+    PerStage layers{4, 4, 8, 2};
+    PerStage dims{192, 384, 384, 384};
+    PerStage heads{6, 12, 12, 12};
     double mlp_ratio = 3;
     std::int64_t stem = 64;
     std::int64_t class_layers = 2;
     bool aux_head = true;
 
-    std::int64_t depth() const { return std::reduce(layers.begin(), layers.end()); }
+    std::int64_t depth() const { return total(layers); }
 };
-
-Stages parse_stages(const std::string& text, std::int64_t least) {
-    constexpr std::int64_t kLargest = 1'000'000;
-    Stages stages{};
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-        const std::size_t comma = text.find(',', begin);
-        if ((comma == std::string::npos) != (i + 1 == stages.size()))
-            throw_rule("expected {} numbers with commas between them, found '{}'", stages.size(),
-                       text);
-        stages[i] = parse_integer(text.substr(begin, comma - begin));
-        if (stages[i] < least || stages[i] > kLargest)
-            throw_rule("expected {} to {}, found {}", least, kLargest, stages[i]);
-        begin = comma + 1;
-    }
-    return stages;
-}
-
-void bind_stages(Settings& s, const std::string& name, Stages& field, std::int64_t least,
-                 const std::string& help) {
-    s.custom({name, help, [&field] { return fmt::format("{}", fmt::join(field, ",")); },
-              [&field, least](const std::string& text) { field = parse_stages(text, least); }});
-}
 
 void bind(Settings& s, VoloConfig& c) {
     bind_common(s, c);
-    bind_stages(s, "layers", c.layers, 0,
-                "blocks of the four stages: outlookers, then three of transformer blocks");
-    bind_stages(s, "dims", c.dims, 1, "width of a token in each stage");
-    bind_stages(s, "heads", c.heads, 1, "attention heads of each stage; must divide its width");
+    bind_stages(s, "layers", c.layers,
+                "blocks of the four stages: outlookers, then three of transformer blocks", 0);
+    bind_stages(s, "dims", c.dims, "width of a token in each stage");
+    bind_stages(s, "heads", c.heads, "attention heads of each stage; must divide its width");
     s.number("mlp_ratio", c.mlp_ratio, 0.01, 64, "hidden width of the MLP over the token's");
     s.integer("stem", c.stem, 1, "channels of the convolutions before the patch embedding");
     s.integer("class_layers", c.class_layers, 1, "number of class-attention layers");
@@ -214,7 +186,7 @@ void record(Builder& b, const VoloConfig& c) {
 Family volo_family() {
     struct Variant {
         const char* name;
-        Stages layers;
+        PerStage layers;
         std::int64_t dim, outlook_heads, heads;  // the outlookers have half the width
         double mlp_ratio;
         std::int64_t stem;

@@ -37,6 +37,11 @@ ModelCase without_heads(const std::string& name, const std::string& model,
     return result;
 }
 
+ModelCase convnet(const std::string& name, const std::string& model, SettingList settings) {
+    settings.insert(settings.end(), {{"image_size", "64"}, {"classes", "5"}});
+    return {name, model, settings, "72x96"};
+}
+
 // Each residual weighting with each start, learnable and frozen, under each class stage.
 std::vector<ModelCase> cait_switches() {
     std::vector<ModelCase> cases;
@@ -114,6 +119,12 @@ std::vector<ModelCase> all_cases() {
         small("patchconvnet_linear_stem", "patchconvnet_s60", {{"stem", "linear"}}),
         small("patchconvnet_batchnorm", "patchconvnet_s60", {{"norm", "batchnorm"}}),
         small("patchconvnet_average", "patchconvnet_s60", {{"pool", "average"}}),
+        convnet("resnet_basic", "resnet18", {{"width", "4"}, {"blocks", "1,2,1,1"}}),
+        convnet("resnet", "resnet50", {{"width", "4"}, {"blocks", "1,2,1,1"}}),
+        convnet("resnet_attention", "resnet50",
+                {{"width", "4"}, {"blocks", "1,2,1,1"}, {"pool", "attention"}}),
+        convnet("regnet", "regnety_160",
+                {{"stem", "8"}, {"widths", "8,16,16,24"}, {"depths", "1,2,1,1"}, {"group", "8"}}),
         small("patchconvnet_scalar", "patchconvnet_s60", {{"residual", "scalar"}}),
     };
     cases.insert(cases.end(), others.begin(), others.end());

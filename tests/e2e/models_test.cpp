@@ -1,6 +1,9 @@
 // `cait models` and the program's manners: help, versions, wrong words.
 #include <gmock/gmock.h>
 
+#include <cstdio>
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "e2e/command.h"
@@ -28,6 +31,21 @@ TEST(Models, JsonHasTheFieldsThatScriptsRelyOn) {
         EXPECT_EQ(model["top1_distilled"], 78.4);
     }
     EXPECT_TRUE(found);
+}
+
+TEST(Models, DocumentationHasEveryModelAndItsFigures) {
+    const auto docs = std::filesystem::path(__FILE__).parent_path() / "../../docs/models.md";
+    const std::string text = read(docs.string());
+    const auto models = nlohmann::json::parse(cait({"models", "--json"}).out);
+    for (const auto& model : models) {
+        const std::string name = model["name"].get<std::string>();
+        const std::size_t at = text.find("\n| `" + name + "` ");
+        ASSERT_NE(at, std::string::npos) << name;
+        const std::string row = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+        char params[32];
+        std::snprintf(params, sizeof params, " %.2f |", model["params"].get<double>() * 1e-6);
+        EXPECT_THAT(row, HasSubstr(params));
+    }
 }
 
 TEST(Models, FilterAndSettingsChangeTheTable) {

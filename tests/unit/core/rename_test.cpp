@@ -7,7 +7,7 @@
 namespace cait {
 namespace {
 
-constexpr std::array kRules{
+const std::array kRules{
     Rename{"blocks.*.gamma_1", "blocks.*.ls1.gamma"},
     Rename{"stages.*.*.norm", "s*.b*.norm"},  // a star is a whole component: matches "s*" only
     Rename{"network.*.*.attn.**", "net.*.layer.*.attention.**"},
@@ -40,7 +40,7 @@ TEST(Rename, LeavesOtherNamesAlone) {
 }
 
 TEST(Rename, TheFirstRuleThatFitsDecides) {
-    constexpr std::array kOverlapping{Rename{"a.b", "x.y"}, Rename{"c.**", "x.**"}};
+    const std::array kOverlapping{Rename{"a.b", "x.y"}, Rename{"c.**", "x.**"}};
     EXPECT_EQ(to_official("x.y", kOverlapping), "a.b");
     EXPECT_EQ(to_official("x.z", kOverlapping), "c.z");
 }

@@ -1,0 +1,32 @@
+#include "models/convnet.h"
+
+#include <cmath>
+
+namespace cait {
+
+Value conv_norm(Builder& b, std::string_view conv, std::string_view norm, Value x, std::int64_t out,
+                const ConvNormOptions& options, Location where) {
+    const Value y = b.conv2d(conv, x, out,
+                             {.kernel = options.kernel,
+                              .stride = options.stride,
+                              .padding = options.kernel / 2,
+                              .groups = options.groups,
+                              .bias = false,
+                              .weight_init = he_fan_out(out, options.kernel, options.groups)},
+                             where);
+    return b.batch_norm(norm, y, options.starts_at_zero ? Init::zeros() : Init::ones(), {}, where);
+}
+
+Init he_fan_out(std::int64_t out, std::int64_t kernel, std::int64_t groups) {
+    return Init::normal(std::sqrt(2.0 / double(out * kernel * kernel / groups)));
+}
+
+Value relu(Builder& b, Value x, Location where) {
+    return b.activation(x, op::Activation::Kind::relu, where);
+}
+
+Value average_pool(Builder& b, Value map, Location where) {
+    return b.reduce(map, op::Reduce::Kind::mean, {2, 3}, false, where);
+}
+
+}  // namespace cait
