@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
     add_inspect_command(app);
     add_convert_command(app);
     add_forward_command(app, {argc, argv});
+    add_preprocess_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {

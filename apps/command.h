@@ -19,7 +19,9 @@ struct Invocation {
 void add_models_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
+void add_data_command(CLI::App& app);
 void add_forward_command(CLI::App& app, const Invocation& invocation);
+void add_preprocess_command(CLI::App& app);
 
 // Adds a sub-command whose --help ends with an example.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,

@@ -60,4 +60,5 @@ configure_package_config_file(cmake/cait-config.cmake.in cait-config.cmake
 write_basic_package_version_file(cait-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cait-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/cait-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindWebP.cmake
         DESTINATION ${package_dir})

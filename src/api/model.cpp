@@ -134,6 +134,15 @@ std::map<std::string, std::string> Model::metadata() const {
     metadata["format"] = "pt";  // lets other readers of safetensors open the file
     metadata[kModelKey] = spec_->name;
     metadata[kSettingsKey] = nlohmann::json(settings()).dump();
+    const Preparation& preparation = spec_->preset->preparation;
+    const bool half = preparation.normalisation == Normalisation::half;
+    using Values = std::vector<double>;
+    metadata["cait.preprocess"] =
+        nlohmann::json{{"crop_ratio", preparation.crop_ratio},
+                       {"interpolation", "bicubic"},
+                       {"mean", half ? Values(3, 0.5) : Values{0.485, 0.456, 0.406}},
+                       {"std", half ? Values(3, 0.5) : Values{0.229, 0.224, 0.225}}}
+            .dump();
     for (const ParamSpec& spec : graph.params)
         if (spec.role.kind == ParamRole::Kind::position ||
             spec.role.kind == ParamRole::Kind::patch_mixing)

@@ -307,11 +307,35 @@ void Builder::output(std::string_view tap, Value value) {
     if (wants(tap)) graph_.outputs.emplace(tap, value.id());
 }
 
+namespace {
+
+// "logits, self_attention.0…23": a deep model offers hundreds of taps.
+std::string tap_list(const std::set<std::string>& taps) {
+    std::map<std::string, std::vector<long>> numbered;
+    std::string text;
+    const auto append = [&](const std::string& item) { text += (text.empty() ? "" : ", ") + item; };
+    for (const std::string& tap : taps) {
+        const std::size_t dot = tap.rfind('.');
+        if (dot == std::string::npos)
+            append(tap);
+        else
+            numbered[tap.substr(0, dot)].push_back(std::stol(tap.substr(dot + 1)));
+    }
+    for (const auto& [name, numbers] : numbered) {
+        const auto [least, most] = std::ranges::minmax(numbers);
+        append(least == most ? fmt::format("{}.{}", name, least)
+                             : fmt::format("{}.{}…{}", name, least, most));
+    }
+    return text;
+}
+
+}  // namespace
+
 Graph Builder::finish() {
     for (const std::string& tap : options_.taps)
         if (!graph_.outputs.contains(tap))
-            throw UsageError(fmt::format("unknown tap '{}'; this model has: {}", tap,
-                                         fmt::join(offered_, ", ")));
+            throw UsageError(
+                fmt::format("unknown tap '{}'; this model has: {}", tap, tap_list(offered_)));
     return prune(graph_);
 }
 

@@ -87,11 +87,20 @@ struct Reported {
     std::optional<double> top1_distilled;  // with a convnet teacher
 };
 
+// What is subtracted from the channels, and what they are divided by.
+enum class Normalisation { imagenet, half };  // the data set's statistics, or 0.5 and 0.5
+
+// How images are prepared for the published weights.
+struct Preparation {
+    double crop_ratio = 0.875;
+    Normalisation normalisation = Normalisation::imagenet;
+};
+
 struct Preset {
     std::string name;
     std::shared_ptr<const Architecture> architecture;
     Reported reported;
-    double crop_ratio = 0.875;  // of the evaluation transform
+    Preparation preparation;
 };
 
 struct Family {
@@ -103,9 +112,12 @@ struct Family {
 };
 
 template <class Config>
-Preset preset(std::string name, const Config& config, Reported reported, double crop_ratio) {
-    return {std::move(name), std::make_shared<ArchitectureOf<Config>>(config), reported,
-            crop_ratio};
+Preset preset(std::string name, const Config& config, Reported reported, double crop_ratio,
+              Normalisation normalisation = Normalisation::imagenet) {
+    return {std::move(name),
+            std::make_shared<ArchitectureOf<Config>>(config),
+            reported,
+            {crop_ratio, normalisation}};
 }
 
 }  // namespace cait

@@ -50,8 +50,8 @@ ModelSpec configure(const std::string& name, const SettingList& settings) {
     ModelSpec spec{name, family, preset, preset->architecture->clone()};
     Settings keys;
     spec.architecture->bind(keys);
-    for (const auto& [key, value] : settings) keys.set(key, value);
     try {
+        for (const auto& [key, value] : settings) keys.set(key, value);
         spec.architecture->check();
     } catch (const UsageError& error) {
         throw UsageError(fmt::format("{}: {}", name, error.what()));

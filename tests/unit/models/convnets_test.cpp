@@ -74,12 +74,14 @@ TEST(Regnet, EveryParameterHasATorchvisionName) {
 }
 
 TEST(Convnets, SettingsThatMakeNoNetworkAreRefusedWithTheRule) {
-    EXPECT_EQ(refusal("resnet18", {{"blocks", "1,2,3"}}),
-              "model.blocks: expected 4 whole numbers separated by commas, found '1,2,3'");
-    EXPECT_EQ(refusal("resnet18", {{"blocks", "1,2,3,4,5"}}),
-              "model.blocks: expected 4 whole numbers separated by commas, found '1,2,3,4,5'");
+    EXPECT_EQ(
+        refusal("resnet18", {{"blocks", "1,2,3"}}),
+        "resnet18: model.blocks: expected 4 whole numbers separated by commas, found '1,2,3'");
+    EXPECT_EQ(
+        refusal("resnet18", {{"blocks", "1,2,3,4,5"}}),
+        "resnet18: model.blocks: expected 4 whole numbers separated by commas, found '1,2,3,4,5'");
     EXPECT_EQ(refusal("resnet18", {{"blocks", "1,1,1,0"}}),
-              "model.blocks: expected numbers from 1 to 1000000, found '1,1,1,0'");
+              "resnet18: model.blocks: expected numbers from 1 to 1000000, found '1,1,1,0'");
     EXPECT_EQ(refusal("regnety_160", {{"group", "100"}}),
               "regnety_160: the group must divide the width of every stage: width 224 with group "
               "100");

@@ -1,0 +1,74 @@
+// `cait data`: looks at data sets, checks, divides, packs and fetches them.
+#include "data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "command.h"
+#include "data/open_dataset.h"
+
+namespace cait::app {
+
+namespace {
+
+std::string schemes_text() {
+    std::string text = "\nA data set is named by one of\n";
+    for (const DatasetScheme& scheme : dataset_schemes())
+        text += fmt::format("  {}\n      {}\n", scheme.form, scheme.summary);
+    return text;
+}
+
+}  // namespace
+
+void DataArguments::add_to(CLI::App& command) {
+    command.add_option("dataset", uri, "Name of the data set, e.g. folder:photos/train")
+        ->type_name("URI")
+        ->required();
+    command.add_flag("--json", json, "Print JSON");
+}
+
+DatasetPtr DataArguments::open() const { return open_dataset(uri); }
+
+void add_threads_option(CLI::App& command, int& threads) {
+    constexpr int kMost = 256;
+    threads = std::clamp(int(std::thread::hardware_concurrency()), 1, kMost);
+    command.add_option("--threads", threads, "How many images are read at a time")
+        ->check(CLI::Range(1, kMost))
+        ->capture_default_str();
+}
+
+std::string one_line(std::string_view text) {
+    std::string result(text);
+    std::ranges::replace_if(
+        result, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+    return result;
+}
+
+void print_json(const nlohmann::json& value) {
+    using Handler = nlohmann::json::error_handler_t;  // names of files need not be UTF-8
+    fmt::print("{}\n", value.dump(2, ' ', false, Handler::replace));
+}
+
+nlohmann::json to_json(std::span<const BadImage> images) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const BadImage& image : images)
+        list.push_back({{"index", image.index}, {"name", image.name}, {"reason", image.reason}});
+    return list;
+}
+
+void add_data_command(CLI::App& app) {
+    CLI::App* data = app.add_subcommand("data", "Look at, check, divide, pack and fetch data sets");
+    data->require_subcommand(1);
+    data->footer(schemes_text() + "\n`cait data COMMAND --help` shows an example.");
+    add_data_stats(*data);
+    add_data_preview(*data);
+    add_data_verify(*data);
+    add_data_split(*data);
+    add_data_pack(*data);
+    add_data_get(*data);
+}
+
+}  // namespace cait::app

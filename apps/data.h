@@ -1,0 +1,38 @@
+// What the sub-commands of `cait data` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "data/bad_images.h"
+#include "data/dataset.h"
+
+namespace cait::app {
+
+void add_data_stats(CLI::App& data);
+void add_data_preview(CLI::App& data);
+void add_data_verify(CLI::App& data);
+void add_data_split(CLI::App& data);
+void add_data_pack(CLI::App& data);
+void add_data_get(CLI::App& data);
+
+// The data set that a command is about, and --json.
+struct DataArguments {
+    std::string uri;
+    bool json = false;
+
+    void add_to(CLI::App& command);
+    DatasetPtr open() const;
+};
+
+void add_threads_option(CLI::App& command, int& threads);  // default: all cores
+
+// Names from files may hold anything; what reaches the terminal is one line.
+std::string one_line(std::string_view text);
+void print_json(const nlohmann::json& value);
+nlohmann::json to_json(std::span<const BadImage> images);
+
+}  // namespace cait::app

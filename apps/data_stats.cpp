@@ -1,0 +1,146 @@
+// `cait data stats`: how many images of which classes, how large, how bright, and what is broken.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "command.h"
+#include "data.h"
+#include "data/statistics.h"
+#include "progress.h"
+
+namespace cait::app {
+
+namespace {
+
+struct StatsArguments {
+    DataArguments data;
+    int threads = 1;
+};
+
+constexpr std::size_t kListed = 30;      // so many classes are listed in full …
+constexpr std::size_t kEnds = 10;        // … and of more only the largest and the smallest
+constexpr std::size_t kBadListed = 20;
+constexpr std::size_t kNameWidth = 40;   // longer names are cut
+constexpr std::size_t kPlainWidth = 80;  // where there is no terminal
+
+std::size_t output_width() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kPlainWidth;
+    return size.ws_col;
+}
+
+nlohmann::json to_json(const Spread& spread) {
+    return {{"least", spread.least}, {"median", spread.median}, {"most", spread.most}};
+}
+
+nlohmann::json to_json(const std::string& uri, const Dataset& dataset,
+                       const DatasetStatistics& found) {
+    nlohmann::json classes = nlohmann::json::array();
+    for (std::size_t i = 0; i < found.per_class.size(); ++i)
+        classes.push_back({{"name", dataset.classes()[i]}, {"images", found.per_class[i]}});
+    return {{"dataset", uri},
+            {"images", found.images},
+            {"classes", classes},
+            {"width", to_json(found.width)},
+            {"height", to_json(found.height)},
+            {"mean", found.mean},
+            {"std", found.deviation},
+            {"unreadable", app::to_json(found.bad)}};
+}
+
+// The longest beginning of a name, in whole UTF-8 characters, that fits the column.
+std::string cut_name(std::string_view name) {
+    std::string text = one_line(name);
+    std::size_t characters = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
+        if (++characters > kNameWidth) return text.substr(0, i) + "…";
+    }
+    return text;
+}
+
+void print_classes(const Dataset& dataset, const std::vector<std::size_t>& counts) {
+    std::vector<std::size_t> order(counts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const bool some = counts.size() > kListed;
+    if (some)
+        std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return counts[i]; });
+    const std::size_t most = std::ranges::max(counts);
+    std::vector<std::string> names;
+    std::size_t name_width = 5;
+    for (const std::size_t i : order) {
+        names.push_back(cut_name(dataset.classes()[i]));
+        name_width = std::max(name_width, std::min(names.back().size(), kNameWidth + 1));
+    }
+    const std::size_t number_width = std::max<std::size_t>(6, fmt::formatted_size("{}", most));
+    const std::size_t used = name_width + number_width + 4;
+    const std::size_t width = output_width();
+    const std::size_t bar = width > used + 10 ? std::min<std::size_t>(width - used, 60) : 0;
+
+    fmt::print("\n{:<{}}  {:>{}}\n", "class", name_width, "images", number_width);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (some && i == kEnds) {
+            fmt::print("{:<{}}  {:>{}}\n", "…", name_width, "…", number_width);
+            i = order.size() - kEnds;
+        }
+        const std::size_t count = counts[order[i]];
+        const std::size_t length = most == 0 ? 0 : (count * bar + most - 1) / most;
+        fmt::print("{:<{}}  {:>{}}{}{:#<{}}\n", names[i], name_width, count, number_width,
+                   length > 0 ? "  " : "", "", length);
+    }
+    if (some)
+        fmt::print("the {} largest and the {} smallest of {} classes\n", kEnds, kEnds,
+                   counts.size());
+}
+
+void print_text(const std::string& uri, const Dataset& dataset, const DatasetStatistics& found) {
+    const auto [least, most] = std::ranges::minmax(found.per_class);
+    fmt::print("{}: {} images in {} classes of {} to {}\n", one_line(uri), found.images,
+               found.per_class.size(), least, most);
+    fmt::print("{:<12} {:>8} {:>8} {:>8}\n", "", "least", "median", "most");
+    for (const auto& [name, spread] : {std::pair{"width", found.width}, {"height", found.height}})
+        fmt::print("{:<12} {:>8} {:>8} {:>8}\n", name, spread.least, spread.median, spread.most);
+    fmt::print("{:<12} {:>8} {:>8} {:>8}\n", "", "red", "green", "blue");
+    for (const auto& [name, v] : {std::pair{"mean", found.mean}, {"std", found.deviation}})
+        fmt::print("{:<12} {:>8.4f} {:>8.4f} {:>8.4f}\n", name, v[0], v[1], v[2]);
+    fmt::print("{:<12} {:>8}\n", "unreadable", found.bad.size());
+    for (std::size_t i = 0; i < std::min(found.bad.size(), kBadListed); ++i)
+        fmt::print("  {}\n", one_line(found.bad[i].reason));
+    if (found.bad.size() > kBadListed)
+        fmt::print("  … and {} more: `cait data verify {}` lists them\n",
+                   found.bad.size() - kBadListed, one_line(uri));
+    print_classes(dataset, found.per_class);
+}
+
+void run(const StatsArguments& arguments) {
+    const DatasetPtr dataset = arguments.data.open();
+    DatasetStatistics found;
+    {
+        Progress progress("stats", "images");
+        found = statistics(*dataset, {arguments.threads, [&](std::size_t done) {
+                                          progress.update(done, dataset->size());
+                                      }});
+    }
+    if (found.bad.size() == found.images)
+        throw BadImagesError(
+            fmt::format("{}: {}", dataset->source(), describe(found.bad, found.images)), found.bad);
+    if (arguments.data.json) return print_json(to_json(arguments.data.uri, *dataset, found));
+    print_text(arguments.data.uri, *dataset, found);
+}
+
+}  // namespace
+
+void add_data_stats(CLI::App& data) {
+    CLI::App* command = add_command(data, "stats", "Count images and classes, measure sizes and colours",
+                                    "cait data stats folder:photos/train");
+    auto arguments = std::make_shared<StatsArguments>();
+    arguments->data.add_to(*command);
+    add_threads_option(*command, arguments->threads);
+    command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace cait::app

@@ -1,0 +1,136 @@
+#include "data/class_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <unordered_map>
+
+#include "cait/error.h"
+#include "core/suggest.h"
+#include "data/display_name.h"
+#include "data/file_bytes.h"
+
+namespace cait {
+
+namespace {
+
+std::unordered_map<std::string, std::int64_t> positions_of(const std::vector<std::string>& names) {
+    std::unordered_map<std::string, std::int64_t> positions;
+    for (std::size_t i = 0; i < names.size(); ++i) positions.emplace(names[i], std::int64_t(i));
+    return positions;
+}
+
+// Lines without their ends; the last ones may be blank.
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+    const std::string text = read_text(path);
+    std::vector<std::string> lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::string line = text.substr(begin, end - begin);
+        if (line.ends_with('\r')) line.pop_back();
+        lines.push_back(std::move(line));
+        begin = end + 1;
+    }
+    while (!lines.empty() && lines.back().empty()) lines.pop_back();
+    return lines;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> plain_number(std::string_view text) {
+    constexpr std::size_t kMostDigits = 9;
+    if (text.empty() || text.size() > kMostDigits || (text.size() > 1 && text.front() == '0'))
+        return std::nullopt;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
+    return number;
+}
+
+IndexedLabels index_labels(std::span<const std::string> label_of_sample) {
+    const std::set<std::string> distinct(label_of_sample.begin(), label_of_sample.end());
+    IndexedLabels result;
+    result.classes.names.assign(distinct.begin(), distinct.end());
+    result.classes.numbered = std::ranges::all_of(
+        distinct, [](const std::string& name) { return plain_number(name).has_value(); });
+    if (result.classes.numbered)
+        std::ranges::sort(result.classes.names, {},
+                          [](const std::string& name) { return *plain_number(name); });
+    const auto positions = positions_of(result.classes.names);
+    result.labels.reserve(label_of_sample.size());
+    for (const std::string& name : label_of_sample) result.labels.push_back(positions.at(name));
+    return result;
+}
+
+std::vector<std::int64_t> map_numbered_classes(const ClassList& classes, std::size_t known,
+                                               const std::string& source) {
+    std::vector<std::int64_t> mapped;
+    for (const std::string& name : classes.names) {
+        const std::optional<std::int64_t> number = plain_number(name);
+        if (!number || *number >= std::int64_t(known))
+            throw Error(
+                fmt::format("{}: class number {}: expected a number below {}, the number "
+                            "of known classes",
+                            source, display_name(name), known));
+        mapped.push_back(*number);
+    }
+    return mapped;
+}
+
+std::vector<std::int64_t> map_classes(const ClassList& classes,
+                                      const std::vector<std::string>& known,
+                                      const std::string& source) {
+    const auto positions = positions_of(known);
+    if (classes.numbered && std::ranges::none_of(classes.names, [&](const std::string& name) {
+            return positions.contains(name);
+        }))
+        return map_numbered_classes(classes, known.size(), source);
+
+    std::vector<std::int64_t> mapped;
+    for (const std::string& name : classes.names) {
+        const auto found = positions.find(name);
+        if (found == positions.end()) {
+            const auto nearest = nearest_names(name, known, 1);
+            throw Error(fmt::format(
+                "{}: class {} is not among the {} known classes{}", source, display_name(name),
+                known.size(),
+                nearest.empty() ? std::string() : "; nearest: " + display_name(nearest[0])));
+        }
+        mapped.push_back(found->second);
+    }
+    return mapped;
+}
+
+std::vector<std::string> read_class_file(const std::filesystem::path& path) {
+    std::vector<std::string> names = lines_of(path);
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i].empty())
+            throw Error(fmt::format("{}:{}: expected a class name, found a blank line",
+                                    path.string(), i + 1));
+        if (!seen.insert(names[i]).second)
+            throw Error(fmt::format("{}:{}: class {} stands here a second time", path.string(),
+                                    i + 1, display_name(names[i])));
+    }
+    if (names.empty())
+        throw Error(fmt::format("{}: expected one class name per line, found none", path.string()));
+    return names;
+}
+
+std::vector<std::string> read_display_names(const std::filesystem::path& path,
+                                            const std::vector<std::string>& names) {
+    std::unordered_map<std::string, std::string> words;
+    for (const std::string& line : lines_of(path))
+        if (const std::size_t space = line.find_first_of(" \t"); space != std::string::npos)
+            words.emplace(line.substr(0, space), line.substr(space + 1));
+    std::vector<std::string> result;
+    for (const std::string& name : names) {
+        const auto found = words.find(name);
+        result.push_back(found == words.end() ? name : found->second);
+    }
+    return result;
+}
+
+}  // namespace cait

@@ -1,0 +1,53 @@
+// Classes are known by name. An index means nothing outside the list that it belongs to, so two
+// data sets, or a data set and a trained model, are brought together by name and never by index.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cait {
+
+struct ClassList {
+    std::vector<std::string> names;
+    // The names are only numbers, each the position of the class in a list that the data set does
+    // not carry (".cls" files, ImageNet-V2's folders).
+    bool numbered = false;
+};
+
+struct IndexedLabels {
+    ClassList classes;
+    std::vector<std::int64_t> labels;  // one per sample, into classes.names
+};
+
+// The distinct names in order, and each sample's place among them. Numbers (0, 1, 2, 10) are
+// ordered by value and make a numbered list, anything else is ordered by its bytes.
+IndexedLabels index_labels(std::span<const std::string> label_of_sample);
+
+// Position in `known` of each class of `classes`. Classes that only `known` has are fine; one that
+// only `classes` has is an Error that names it. A numbered list none of whose names is known is
+// taken by position. `source` opens the message.
+std::vector<std::int64_t> map_classes(const ClassList& classes,
+                                      const std::vector<std::string>& known,
+                                      const std::string& source);
+
+// For a numbered list: position = number, which has to be below `known`.
+std::vector<std::int64_t> map_numbered_classes(const ClassList& classes, std::size_t known,
+                                               const std::string& source);
+
+// One name per line; blank lines at the end are ignored, double names are an Error.
+std::vector<std::string> read_class_file(const std::filesystem::path& path);
+
+// "n01440764 tench, Tinca tinca" per line, as in synset_words.txt and LOC_synset_mapping.txt: the
+// words for each of `names`; a name that the file lacks stands for itself.
+std::vector<std::string> read_display_names(const std::filesystem::path& path,
+                                            const std::vector<std::string>& names);
+
+// 0, 7, 12; not 07, -1 or 1e3.
+std::optional<std::int64_t> plain_number(std::string_view text);
+
+}  // namespace cait

@@ -1,0 +1,78 @@
+// A data set: numbered images with labels, read by any number of threads. Where the images come
+// from (files, one big file, tar shards) is the business of the derived classes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/class_list.h"
+#include "image/decode.h"
+#include "image/image.h"
+
+namespace cait {
+
+// An image as it is stored: the bytes of a JPEG, PNG or WebP file.
+struct EncodedImage {
+    std::string extension;  // "jpg"
+    std::vector<std::byte> bytes;
+};
+
+class Dataset {
+public:
+    virtual ~Dataset() = default;
+    Dataset(const Dataset&) = delete;
+    Dataset& operator=(const Dataset&) = delete;
+
+    virtual std::size_t size() const noexcept = 0;
+    // For messages: the file, or the file and the record in it.
+    virtual std::string name(std::size_t index) const = 0;
+
+    // Decodes into `out`, whose memory is used again. Throws Error, naming the image, when it
+    // cannot be read. Thread-safe.
+    virtual void read(std::size_t index, const DecodeOptions& options, Image& out) const = 0;
+    Image image(std::size_t index, int channels = 3) const;
+
+    // Into classes(). labels() is for sets where an image may have several right answers.
+    virtual std::int64_t label(std::size_t index) const = 0;
+    virtual std::vector<std::int64_t> labels(std::size_t index) const { return {label(index)}; }
+
+    // Where the image is a file of its own.
+    virtual std::optional<std::filesystem::path> file(std::size_t) const { return std::nullopt; }
+    // Nothing when the set holds bare pixels.
+    virtual std::optional<EncodedImage> encoded(std::size_t index) const;
+
+    // First index of each stretch that is best read from front to back (a tar shard); empty when
+    // any order is as good as another.
+    virtual std::vector<std::size_t> stretches() const { return {}; }
+
+    const ClassList& class_list() const noexcept { return classes_; }
+    const std::vector<std::string>& classes() const noexcept { return classes_.names; }
+    const std::string& source() const noexcept { return source_; }  // opens error messages
+
+protected:
+    Dataset(std::string source, ClassList classes)
+        : source_(std::move(source)), classes_(std::move(classes)) {}
+
+private:
+    std::string source_;
+    ClassList classes_;
+};
+
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// The same images with labels into `known`, mapped by name as map_classes does it.
+DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known);
+
+// The same with an explicit map from the data set's own labels to positions in `names`.
+DatasetPtr with_labels(DatasetPtr dataset, std::vector<std::string> names,
+                       std::vector<std::int64_t> map);
+
+// The samples `indices` of another data set, in that order.
+DatasetPtr subset(DatasetPtr dataset, std::vector<std::size_t> indices);
+
+}  // namespace cait

@@ -1,0 +1,98 @@
+#include "data/dataset_uri.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cait/error.h"
+#include "core/suggest.h"
+#include "data/display_name.h"
+
+namespace cait {
+
+namespace {
+
+bool is_scheme(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+    });
+}
+
+}  // namespace
+
+std::string_view name_of(Split split) {
+    switch (split) {
+        case Split::train: return "train";
+        case Split::val: return "val";
+        case Split::test: return "test";
+        case Split::any: break;
+    }
+    return "any";
+}
+
+std::optional<std::string> DatasetUri::option(std::string_view name) const {
+    for (const auto& [key, value] : options)
+        if (key == name) return value;
+    return std::nullopt;
+}
+
+Split DatasetUri::split(Split hint) const {
+    const auto name = option("split");
+    if (!name) return hint;
+    for (const Split split : {Split::train, Split::val, Split::test})
+        if (*name == name_of(split)) return split;
+    if (*name == "validation") return Split::val;
+    throw UsageError(
+        fmt::format("{}: split: expected train, val or test, found {}", text, display_name(*name)));
+}
+
+void DatasetUri::check_options(std::span<const std::string> known) const {
+    for (const auto& [key, value] : options) {
+        if (std::ranges::find(known, key) != known.end()) continue;
+        const auto nearest = nearest_names(key, known, 1);
+        if (nearest.empty())
+            throw UsageError(fmt::format("{}: unknown option {}; {} takes none", text,
+                                         display_name(key), scheme));
+        throw UsageError(fmt::format("{}: unknown option {}; did you mean '{}'? {} takes {}", text,
+                                     display_name(key), nearest[0], scheme,
+                                     fmt::join(known, ", ")));
+    }
+}
+
+DatasetUri parse_dataset_uri(std::string_view text) {
+    DatasetUri uri;
+    uri.text = std::string(text);
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))
+        throw UsageError(fmt::format("data set {}: expected scheme:PATH, for example folder:{}",
+                                     display_name(text), text.empty() ? "PATH" : text));
+    uri.scheme = std::string(text.substr(0, colon));
+    std::string_view rest = text.substr(colon + 1);
+
+    // A folder may have '?' in its name; options are there only when '=' follows it.
+    const std::size_t question = rest.find_last_of('?');
+    if (question != std::string_view::npos && rest.find('=', question) != std::string_view::npos) {
+        std::string_view options = rest.substr(question + 1);
+        rest = rest.substr(0, question);
+        while (!options.empty()) {
+            const std::size_t end = std::min(options.find('&'), options.size());
+            const std::string_view item = options.substr(0, end);
+            const std::size_t equals = item.find('=');
+            if (equals == 0 || equals == std::string_view::npos)
+                throw UsageError(fmt::format("{}: expected option=value, found {}", uri.text,
+                                             display_name(item)));
+            std::string key(item.substr(0, equals));
+            if (uri.option(key))
+                throw UsageError(
+                    fmt::format("{}: option {} is given twice", uri.text, display_name(key)));
+            uri.options.emplace_back(std::move(key), item.substr(equals + 1));
+            options.remove_prefix(std::min(end + 1, options.size()));
+        }
+    }
+    uri.path = std::string(rest);
+    return uri;
+}
+
+}  // namespace cait

@@ -1,0 +1,35 @@
+// Data sets are named by one line, scheme:PATH?option=value&option=value, which fits a command line
+// and a recipe file alike.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cait {
+
+// Which part of a data set; `any` leaves the choice to the name or to the layout.
+enum class Split { any, train, val, test };
+
+struct DatasetUri {
+    std::string text;  // as given; opens error messages
+    std::string scheme;
+    std::string path;  // taken literally: no escapes, and '?' only where options follow
+    std::vector<std::pair<std::string, std::string>> options;
+
+    std::optional<std::string> option(std::string_view name) const;
+    // The option "split" if there is one, otherwise the hint.
+    Split split(Split hint) const;
+    // Throws UsageError for an option that is not among `known`.
+    void check_options(std::span<const std::string> known) const;
+};
+
+// Throws UsageError when there is no scheme or an option is not of the form name=value.
+DatasetUri parse_dataset_uri(std::string_view text);
+
+std::string_view name_of(Split split);  // "train", "val", "test"; "any" for the last
+
+}  // namespace cait

@@ -1,0 +1,25 @@
+// A whole small file read into memory. Images are read, not mapped: mapping and unmapping thousands
+// of small files a second costs more than the copy, and a file cut short meanwhile is an error here
+// and would be a signal there.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cait {
+
+inline constexpr std::size_t kLargestImageFile = std::size_t{1} << 28;
+
+// Throw Error, naming the file, when it cannot be read or is larger than `most` bytes.
+std::vector<std::byte> read_bytes(const std::filesystem::path& path,
+                                  std::size_t most = kLargestImageFile);
+std::string read_text(const std::filesystem::path& path, std::size_t most = kLargestImageFile);
+
+// .jpg .jpeg .png .webp, in any case: what the decoder understands.
+bool is_image_name(std::string_view name);
+std::string_view extension_of(std::string_view name);  // after the last dot of the last part
+
+}  // namespace cait

@@ -1,0 +1,39 @@
+// One HTTP request for the rest of a file, by libcurl.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace cait {
+
+struct HttpRequest {
+    std::string address;
+    std::uint64_t from = 0;  // first byte wanted
+    std::chrono::seconds stall{30};
+
+    // Called once, before the first bytes: where in the file they belong (0 when the server sends
+    // the whole file after all) and how long the file is, 0 if unknown.
+    std::function<void(std::uint64_t start, std::uint64_t total)> begin;
+    std::function<void(std::span<const std::byte>)> receive;
+};
+
+enum class HttpOutcome {
+    complete,
+    interrupted,       // worth another try
+    nothing_there,     // the server has no byte from there on (status 416)
+    refused,           // no use trying again
+};
+
+struct HttpResult {
+    HttpOutcome outcome = HttpOutcome::complete;
+    std::string message;  // one line, unless complete
+};
+
+// Follows redirections, but only to http and https. An exception from a callback ends the transfer
+// and is thrown here.
+HttpResult perform(const HttpRequest& request);
+
+}  // namespace cait

@@ -1,0 +1,119 @@
+#include "data/open_dataset.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cait/error.h"
+#include "core/suggest.h"
+#include "data/cifar.h"
+#include "data/csv_dataset.h"
+#include "data/display_name.h"
+#include "data/idx.h"
+#include "data/image_folder.h"
+#include "data/imagenet.h"
+#include "data/inaturalist.h"
+#include "data/tar_shards.h"
+
+namespace cait {
+
+namespace {
+
+struct Scheme {
+    DatasetScheme text;
+    std::vector<std::string> options;
+    DatasetPtr (*open)(const DatasetUri&, Split);
+    bool needs_path = true;
+};
+
+const std::vector<Scheme>& schemes() {
+    static const std::vector<Scheme> kSchemes{
+        {{"folder", "folder:PATH", "one folder per class, images at any depth below it"},
+         {"split"},
+         open_image_folder},
+        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&root=FOLDER", "a table with a header row"},
+         {"path", "label", "root"},
+         open_csv_dataset},
+        {{"tar", "tar:PATH/{000..009}.tar", "WebDataset shards: key.jpg with key.cls"},
+         {},
+         open_tar_shards},
+        {{"cifar10", "cifar10:PATH?split=train|test", "CIFAR-10, binary version"},
+         {"split"},
+         open_cifar10},
+        {{"cifar100", "cifar100:PATH?labels=fine|coarse&split=train|test",
+          "CIFAR-100, binary version"},
+         {"split", "labels"},
+         open_cifar100},
+        {{"mnist", "mnist:PATH?split=train|test", "MNIST, IDX files, also gzipped"},
+         {"split"},
+         open_mnist,
+         false},
+        {{"fashion-mnist", "fashion-mnist:PATH?split=train|test",
+          "Fashion-MNIST; without PATH the files of Debian's package"},
+         {"split"},
+         open_fashion_mnist,
+         false},
+        {{"idx", "idx:PATH?labels=FILE&split=train|test", "IDX files of images and labels"},
+         {"split", "labels"},
+         open_idx},
+        {{"imagenet", "imagenet:PATH?split=train|val&devkit=FOLDER", "ILSVRC 2012"},
+         {"split", "devkit"},
+         open_imagenet},
+        {{"imagenet-real", "imagenet-real:PATH?labels=real.json",
+          "ImageNet's validation images with all their right answers"},
+         {"labels", "devkit"},
+         open_imagenet_real},
+        {{"imagenet-v2", "imagenet-v2:PATH", "ImageNet-V2, folders named by class number"},
+         {},
+         open_imagenet_v2},
+        {{"inaturalist", "inaturalist:PATH?json=train2018.json&level=genus",
+          "iNaturalist; level is one of the seven taxonomic ones"},
+         {"split", "json", "level"},
+         open_inaturalist},
+    };
+    return kSchemes;
+}
+
+const Scheme& find_scheme(const DatasetUri& uri) {
+    std::vector<std::string> names;
+    for (const Scheme& scheme : schemes()) {
+        if (scheme.text.name == uri.scheme) return scheme;
+        names.push_back(scheme.text.name);
+    }
+    throw UsageError(fmt::format("data set {}: unknown scheme; did you mean '{}'? There are {}",
+                                 display_name(uri.text), nearest_names(uri.scheme, names, 1)[0],
+                                 fmt::join(names, ", ")));
+}
+
+DatasetPtr apply_class_file(DatasetPtr dataset, const std::string& file) {
+    std::vector<std::string> names = read_class_file(file);
+    if (!dataset->class_list().numbered) return with_classes(std::move(dataset), std::move(names));
+    auto map = map_numbered_classes(dataset->class_list(), names.size(), dataset->source());
+    return with_labels(std::move(dataset), std::move(names), std::move(map));
+}
+
+}  // namespace
+
+std::vector<DatasetScheme> dataset_schemes() {
+    std::vector<DatasetScheme> texts;
+    for (const Scheme& scheme : schemes()) texts.push_back(scheme.text);
+    return texts;
+}
+
+DatasetPtr open_dataset(std::string_view text, Split hint) {
+    const DatasetUri uri = parse_dataset_uri(text);
+    const Scheme& scheme = find_scheme(uri);
+    std::vector<std::string> options = scheme.options;
+    options.emplace_back("classes");
+    uri.check_options(options);
+    if (scheme.needs_path && uri.path.empty())
+        throw UsageError(
+            fmt::format("data set {}: expected {}", display_name(text), scheme.text.form));
+    DatasetPtr dataset = scheme.open(uri, uri.split(hint));
+    if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
+    return dataset;
+}
+
+}  // namespace cait

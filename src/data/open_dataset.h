@@ -1,0 +1,28 @@
+// The one entrance to all data set layouts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/dataset_uri.h"
+
+namespace cait {
+
+struct DatasetScheme {
+    std::string name;
+    std::string form;  // "cifar100:PATH?labels=coarse|fine&split=train|test"
+    std::string summary;
+};
+
+// For help texts, in the order in which they should be read.
+std::vector<DatasetScheme> dataset_schemes();
+
+// `hint` chooses the part where the name does not: training opens the same name with
+// Split::train and with Split::val. Throws UsageError for a wrong name, Error for wrong data.
+// Every scheme takes ?classes=FILE, one name per line: it gives numbered classes their names, and
+// it sets the order of the others.
+DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);
+
+}  // namespace cait

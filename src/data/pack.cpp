@@ -1,0 +1,140 @@
+#include "data/pack.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "cait/error.h"
+#include "core/atomic_file.h"
+#include "data/shuffle.h"
+#include "data/tar_archive.h"
+#include "data/tar_shards.h"
+#include "image/encode.h"
+
+namespace cait {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder beside the target that takes its name at the end, or goes away.
+class AtomicFolder {
+public:
+    explicit AtomicFolder(fs::path target) : target_(std::move(target)) {
+        if (!target_.has_filename()) target_ = target_.parent_path();  // "shards/"
+        if (fs::exists(target_) && (!fs::is_directory(target_) || !fs::is_empty(target_)))
+            throw Error(fmt::format("{}: expected a new or empty folder", target_.string()));
+        std::string name = target_.string() + ".tmp.XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr)
+            throw Error(
+                fmt::format("{}: cannot create: {}", target_.string(), std::strerror(errno)));
+        temporary_ = name;
+        fs::permissions(temporary_, fs::perms(0755));
+    }
+    AtomicFolder(const AtomicFolder&) = delete;
+    AtomicFolder& operator=(const AtomicFolder&) = delete;
+    ~AtomicFolder() {
+        std::error_code ignored;
+        if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+    }
+
+    const fs::path& path() const { return temporary_; }
+
+    void commit() {
+        std::error_code error;
+        fs::rename(temporary_, target_, error);
+        if (error)
+            throw Error(fmt::format("{}: cannot create: {}", target_.string(), error.message()));
+        temporary_.clear();
+    }
+
+private:
+    fs::path target_;
+    fs::path temporary_;
+};
+
+class ShardWriter {
+public:
+    ShardWriter(fs::path folder, const PackOptions& options)
+        : folder_(std::move(folder)), options_(options) {}
+
+    void add(const std::string& key, const EncodedImage& image, std::int64_t label) {
+        if (!file_) file_.emplace(folder_ / fmt::format("{}-{:06}.tar", options_.prefix, shards_));
+        member(key + "." + image.extension, image.bytes);
+        const std::string text = std::to_string(label);
+        member(key + ".cls", std::as_bytes(std::span(text)));
+        if (in_shard_ >= options_.shard_bytes) close();
+    }
+
+    void close() {
+        if (!file_) return;
+        file_->write(tar_end());
+        file_->commit();
+        file_.reset();
+        ++shards_;
+        bytes_ += std::exchange(in_shard_, 0) + tar_end().size();
+    }
+
+    std::size_t shards() const { return shards_; }
+    std::uint64_t bytes() const { return bytes_; }
+
+private:
+    void member(const std::string& name, std::span<const std::byte> content) {
+        const std::string header = tar_header(name, content.size());
+        const std::string padding = tar_padding(content.size());
+        file_->write(header);
+        file_->write(content);
+        file_->write(padding);
+        in_shard_ += header.size() + content.size() + padding.size();
+    }
+
+    fs::path folder_;
+    const PackOptions& options_;
+    std::optional<AtomicFile> file_;
+    std::size_t shards_ = 0;
+    std::uint64_t in_shard_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
+EncodedImage encoded(const Dataset& dataset, std::size_t index) {
+    if (auto stored = dataset.encoded(index)) return *std::move(stored);
+    return {"png", encode_png(dataset.image(index))};
+}
+
+}  // namespace
+
+PackResult pack(const Dataset& dataset, const fs::path& folder, const PackOptions& options) {
+    std::vector<std::uint32_t> order(dataset.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (options.shuffle) {
+        RandomStream random(options.seed, "pack");
+        shuffle(std::span(order), random);
+    }
+    AtomicFolder target(folder);
+    ShardWriter writer(target.path(), options);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        writer.add(fmt::format("{:08}", i), encoded(dataset, order[i]), dataset.label(order[i]));
+        if (options.progress) options.progress(i + 1);
+    }
+    writer.close();
+    std::string names;
+    for (const std::string& name : dataset.classes()) {
+        if (name.find('\n') != std::string::npos)
+            throw Error(fmt::format("{}: a class name holds a line end", dataset.source()));
+        names += name + "\n";
+    }
+    AtomicFile class_file(target.path() / kShardClassFile);
+    class_file.write(names);
+    class_file.commit();
+    target.commit();
+    return {order.size(), writer.shards(), writer.bytes()};
+}
+
+}  // namespace cait

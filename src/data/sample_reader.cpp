@@ -1,0 +1,67 @@
+#include "data/sample_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+
+namespace cait {
+
+const BadImage* KnownBad::find(std::size_t index) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = images_.find(index);
+    return found == images_.end() ? nullptr : &found->second;
+}
+
+const BadImage& KnownBad::add(BadImage image) {
+    const std::unique_lock lock(mutex_);
+    const std::size_t index = image.index;
+    return images_.try_emplace(index, std::move(image)).first->second;
+}
+
+const BadImage* SampleReader::try_read(std::size_t sample) {
+    if (const BadImage* known = known_.find(sample)) return known;
+    try {
+        dataset_.read(sample, decode_, image_);
+        return nullptr;
+    } catch (const Error& error) {
+        return &known_.add({sample, dataset_.name(sample), error.what()});
+    }
+}
+
+void SampleReader::write(const SampleKey& key, Batch& batch, std::size_t item) {
+    const std::size_t count = std::size_t(options_.channels * options_.height * options_.width);
+    std::byte* const start = batch.storage.mutable_bytes().data();
+    if (const auto* floats = std::get_if<FloatTransform>(&transform_))
+        (*floats)(image_, key, {reinterpret_cast<float*>(start) + item * count, count});
+    else
+        std::get<ByteTransform>(transform_)(
+            image_, key, {reinterpret_cast<std::uint8_t*>(start) + item * count, count});
+}
+
+void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& batch,
+                       std::size_t item, std::vector<BadImage>& bad) {
+    constexpr std::size_t kMostTries = 1000;
+    const std::size_t tries = std::min(order.size(), kMostTries);
+    for (std::size_t attempt = 0; attempt < tries; ++attempt) {
+        const Pick pick = order[(position + attempt) % order.size()];
+        if (const BadImage* reason = try_read(pick.sample)) {
+            if (options_.on_bad == OnBad::refuse)
+                throw BadImagesError(reason->reason + " (evaluation refuses unreadable images)",
+                                     {*reason});
+            bad.push_back(*reason);
+            continue;
+        }
+        // A substitute gets a number of its own, so that it is not augmented as in its own place.
+        const std::size_t copy = attempt == 0 ? pick.copy : sampler_.repeats + attempt;
+        const SampleKey key{sampler_.seed, batch.position.epoch, pick.sample, copy};
+        write(key, batch, item);
+        batch.keys[item] = key;
+        batch.labels[item] = dataset_.label(pick.sample);
+        return;
+    }
+    throw Error(fmt::format("{}: {} images in a row cannot be read", dataset_.source(), tries));
+}
+
+}  // namespace cait

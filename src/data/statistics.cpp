@@ -1,0 +1,132 @@
+#include "data/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "cait/error.h"
+#include "data/parallel.h"
+
+namespace cait {
+
+namespace {
+
+// Reads all images; `visit` gets the worker, the index and what could be read.
+class Pass {
+public:
+    Pass(const Dataset& dataset, const PassOptions& options)
+        : dataset_(dataset),
+          options_(options),
+          images_(std::size_t(std::max(options.threads, 1))) {}
+
+    std::vector<BadImage> run(
+        const std::function<void(std::size_t, std::size_t, const Image&)>& visit) {
+        for_each_index(dataset_.size(), options_.threads,
+                       [&](std::size_t worker, std::size_t index) {
+                           if (read(worker, index)) visit(worker, index, images_[worker]);
+                           advance();
+                       });
+        std::ranges::sort(bad_, {}, &BadImage::index);
+        return std::move(bad_);
+    }
+
+private:
+    bool read(std::size_t worker, std::size_t index) {
+        try {
+            dataset_.read(index, {}, images_[worker]);
+            return true;
+        } catch (const Error& error) {
+            const std::lock_guard lock(mutex_);
+            bad_.push_back({index, dataset_.name(index), error.what()});
+            return false;
+        }
+    }
+
+    void advance() {
+        constexpr std::size_t kStep = 64;
+        const std::lock_guard lock(mutex_);
+        ++done_;
+        if (options_.progress && (done_ % kStep == 0 || done_ == dataset_.size()))
+            options_.progress(done_);
+    }
+
+    const Dataset& dataset_;
+    const PassOptions& options_;
+    std::vector<Image> images_;  // one per worker
+    std::mutex mutex_;
+    std::vector<BadImage> bad_;
+    std::size_t done_ = 0;
+};
+
+struct Sums {
+    std::array<std::uint64_t, 3> values{}, squares{};
+    std::uint64_t pixels = 0;
+
+    void add(const Image& image) {
+        std::array<std::uint64_t, 3> value{};
+        std::array<std::uint64_t, 3> square{};
+        for (std::size_t i = 0; i + 2 < image.pixels.size(); i += 3)
+            for (std::size_t c = 0; c < 3; ++c) {
+                const std::uint64_t v = image.pixels[i + c];
+                value[c] += v;
+                square[c] += v * v;
+            }
+        for (std::size_t c = 0; c < 3; ++c) {
+            values[c] += value[c];
+            squares[c] += square[c];
+        }
+        pixels += std::uint64_t(image.width * image.height);
+    }
+};
+
+Spread spread(std::vector<std::int64_t> values) {
+    if (values.empty()) return {};
+    std::ranges::sort(values);
+    return {values.front(), values[values.size() / 2], values.back()};
+}
+
+}  // namespace
+
+DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options) {
+    DatasetStatistics result;
+    result.images = dataset.size();
+    result.per_class.resize(dataset.classes().size());
+    for (std::size_t i = 0; i < dataset.size(); ++i)
+        ++result.per_class[std::size_t(dataset.label(i))];
+
+    std::vector<Sums> per_worker(std::size_t(std::max(options.threads, 1)));
+    std::vector<std::int64_t> widths(dataset.size());
+    std::vector<std::int64_t> heights(dataset.size());
+    result.bad =
+        Pass(dataset, options).run([&](std::size_t worker, std::size_t index, const Image& image) {
+            widths[index] = image.width;
+            heights[index] = image.height;
+            per_worker[worker].add(image);
+        });
+    std::erase(widths, 0);
+    std::erase(heights, 0);
+    result.width = spread(std::move(widths));
+    result.height = spread(std::move(heights));
+
+    Sums total;
+    for (const Sums& sums : per_worker) {
+        total.pixels += sums.pixels;
+        for (std::size_t c = 0; c < 3; ++c) {
+            total.values[c] += sums.values[c];
+            total.squares[c] += sums.squares[c];
+        }
+    }
+    for (std::size_t c = 0; c < 3 && total.pixels > 0; ++c) {
+        const double mean = double(total.values[c]) / double(total.pixels);
+        const double square = double(total.squares[c]) / double(total.pixels);
+        result.mean[c] = mean / 255;
+        result.deviation[c] = std::sqrt(std::max(0.0, square - mean * mean)) / 255;
+    }
+    return result;
+}
+
+std::vector<BadImage> verify(const Dataset& dataset, const PassOptions& options) {
+    return Pass(dataset, options).run([](std::size_t, std::size_t, const Image&) {});
+}
+
+}  // namespace cait

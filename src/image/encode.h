@@ -1,0 +1,23 @@
+// Pixels to PNG and JPEG bytes, for previews, results and data sets.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "image/image.h"
+
+namespace cait {
+
+inline constexpr int kJpegQuality = 90;
+
+std::vector<std::byte> encode_png(const Image& image);
+
+// quality: 1 to 100. Colour is stored at half the resolution (4:2:0), as most programs do.
+std::vector<std::byte> encode_jpeg(const Image& image, int quality = kJpegQuality);
+
+// The extension (.png, .jpg, .jpeg) chooses the format. Replaces a file whole or not at all.
+void write_image(const std::filesystem::path& path, const Image& image,
+                 int jpeg_quality = kJpegQuality);
+
+}  // namespace cait

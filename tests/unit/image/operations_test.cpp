@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "image/affine.h"
+#include "image/blur.h"
+#include "image/enhance.h"
+#include "image/flip.h"
+#include "image/point_ops.h"
+#include "unit/image/picture.h"
+
+namespace cait {
+namespace {
+
+using test::picture;
+
+constexpr Colour kFill{124, 116, 104};
+
+Interpolation lookup(const std::string& name) {
+    if (name == "nearest") return Interpolation::nearest;
+    return name == "bilinear" ? Interpolation::bilinear : Interpolation::bicubic;
+}
+
+// Words: OPERATION ARGUMENT INTERPOLATION SIZE CHANNELS.
+bool apply_plain(const std::string& name, double value, Image& image) {
+    BlurWorkspace blur;
+    std::vector<std::uint8_t> rows;
+    if (name == "autocontrast") autocontrast(image);
+    else if (name == "equalize") equalize(image);
+    else if (name == "invert") invert(image);
+    else if (name == "posterize") posterize(image, int(value));
+    else if (name == "solarize") solarize(image, value);
+    else if (name == "solarize_add") solarize_add(image, int(value));
+    else if (name == "colour") adjust_colour(image, value);
+    else if (name == "contrast") adjust_contrast(image, value);
+    else if (name == "brightness") adjust_brightness(image, value);
+    else if (name == "sharpness") adjust_sharpness(image, value, rows);
+    else if (name == "blur") gaussian_blur(image, value, blur);
+    else if (name == "grey") make_grey(image);
+    else if (name == "hue") adjust_hue(image, value);
+    else if (name == "flip") flip_horizontally(image);
+    else return false;
+    return true;
+}
+
+bool apply_geometric(const std::string& name, double value, Interpolation how, Image& image) {
+    AffineWorkspace memory;
+    if (name == "rotate") rotate(image, value, how, kFill, memory);
+    else if (name == "shear_x") shear_x(image, value, how, kFill, memory);
+    else if (name == "shear_y") shear_y(image, value, how, kFill, memory);
+    else if (name == "translate_x") translate_x(image, value, how, kFill, memory);
+    else if (name == "translate_y") translate_y(image, value, how, kFill, memory);
+    else if (name == "translate_x_share")
+        translate_x(image, value * double(image.width), how, kFill, memory);
+    else if (name == "translate_y_share")
+        translate_y(image, value * double(image.height), how, kFill, memory);
+    else return false;
+    return true;
+}
+
+TEST(Operations, EqualPillow) {
+    int exact = 0;
+    int close = 0;
+    for (const test::Golden& golden : test::golden(test::image_data())) {
+        if (golden.words.front() == "resize") continue;
+        const auto [width, height] = test::sizes(golden.words[3]);
+        Image image = picture(width, height, std::stoll(golden.words[4]));
+        const double value = std::stod(golden.words[1]);
+        if (apply_plain(golden.words[0], value, image)) {
+            EXPECT_EQ(image, golden.image()) << golden.name();
+            ++exact;
+            continue;
+        }
+        const Interpolation how = lookup(golden.words[2]);
+        ASSERT_TRUE(apply_geometric(golden.words[0], value, how, image)) << golden.name();
+        const test::Difference difference = test::compare(image, golden.image());
+        EXPECT_LE(difference.most, how == Interpolation::nearest ? 0 : 1) << golden.name();
+        EXPECT_GE(difference.equal_share, 0.98) << golden.name();
+        ++close;
+    }
+    EXPECT_GT(exact, 30);
+    EXPECT_GT(close, 30);
+}
+
+TEST(Operations, AFactorOfOneChangesNothing) {
+    const Image before = picture(23, 17, 3);
+    std::vector<std::uint8_t> rows;
+    Image image = before;
+    adjust_colour(image, 1);
+    adjust_contrast(image, 1);
+    adjust_brightness(image, 1);
+    adjust_sharpness(image, 1, rows);
+    EXPECT_EQ(image, before);
+}
+
+TEST(Operations, TwiceMirroredIsTheImage) {
+    for (const std::int64_t channels : {1, 3}) {
+        for (const std::int64_t width : {1, 2, 3, 8}) {
+            const Image before = picture(width, 5, channels);
+            Image image = before;
+            flip_horizontally(image);
+            for (std::int64_t y = 0; y < 5; ++y) {
+                std::vector<std::uint8_t> row(std::size_t(width * channels));
+                mirror_row(before.row(y), width, channels, row.data());
+                EXPECT_TRUE(std::equal(row.begin(), row.end(), image.row(y)));
+            }
+            flip_horizontally(image);
+            EXPECT_EQ(image, before);
+        }
+    }
+}
+
+TEST(Operations, PosteriseToNoBitsIsBlack) {
+    Image image = picture(5, 5, 3);
+    posterize(image, 0);
+    EXPECT_THAT(image.pixels, testing::Each(0));
+    Image kept = picture(5, 5, 3);
+    posterize(kept, 8);
+    EXPECT_EQ(kept, picture(5, 5, 3));
+}
+
+TEST(Operations, SurviveTheSmallestImages) {
+    for (const auto& [width, height] : {std::pair{1, 1}, {1, 7}, {2, 2}, {9, 1}}) {
+        Image image = picture(width, height, 3);
+        BlurWorkspace blur;
+        AffineWorkspace memory;
+        std::vector<std::uint8_t> rows;
+        gaussian_blur(image, 3, blur);
+        adjust_sharpness(image, 0.1, rows);
+        equalize(image);
+        autocontrast(image);
+        for (const Interpolation how :
+             {Interpolation::nearest, Interpolation::bilinear, Interpolation::bicubic}) {
+            rotate(image, 30, how, kFill, memory);
+            shear_x(image, 0.5, how, kFill, memory);
+            shear_y(image, -0.5, how, kFill, memory);
+            translate_x(image, 0.4, how, kFill, memory);
+            translate_y(image, -100, how, kFill, memory);
+        }
+        for (std::size_t i = 0; i < image.pixels.size(); ++i)
+            EXPECT_EQ(image.pixels[i], kFill[i % 3]) << "all of it was moved away";
+    }
+}
+
+}  // namespace
+}  // namespace cait
