@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
     add_convert_command(app);
     add_forward_command(app, {argc, argv});
     add_preprocess_command(app);
+    add_data_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {

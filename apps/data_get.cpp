@@ -69,14 +69,12 @@ Downloaded fetch(const std::string& address, const ListedFile& file, const fs::p
 
 void run(const GetArguments& arguments) {
     if (arguments.list) return print_list(arguments.json);
-    if (arguments.name.empty())
-        throw UsageError("get: expected the NAME of a data set, or --list");
+    if (arguments.name.empty()) throw UsageError("get: expected the NAME of a data set, or --list");
     const ListedDataset& dataset = find_downloadable(arguments.name);
     const fs::path folder = arguments.folder.empty() ? dataset.name : arguments.folder;
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error)
-        throw Error(fmt::format("{}: cannot create: {}", folder.string(), error.message()));
+    if (error) throw Error(fmt::format("{}: cannot create: {}", folder.string(), error.message()));
 
     nlohmann::json files = nlohmann::json::array();
     for (const ListedFile& file : dataset.files) {
@@ -104,8 +102,9 @@ void add_data_get(CLI::App& data) {
     command->add_option("name", arguments->name, "One of --list")->type_name("NAME");
     command->add_option("--to", arguments->folder, "Folder for the files; default: NAME")
         ->type_name("FOLDER");
-    command->add_option("--base", arguments->base,
-                        "Address of a folder that has the same files, instead of the authors'")
+    command
+        ->add_option("--base", arguments->base,
+                     "Address of a folder that has the same files, instead of the authors'")
         ->type_name("URL");
     command->add_flag("--list", arguments->list, "Show what can be fetched");
     command->add_flag("--no-unpack", arguments->no_unpack, "Leave archives as they are");

@@ -56,8 +56,9 @@ void add_data_pack(CLI::App& data) {
     auto arguments = std::make_shared<PackArguments>();
     arguments->data.add_to(*command);
     command->add_option("folder", arguments->folder, "Folder to make for the shards")->required();
-    command->add_option("--shard-size", arguments->options.shard_bytes,
-                        "A shard is closed when it is this large; e.g. 256MB or 1GiB")
+    command
+        ->add_option("--shard-size", arguments->options.shard_bytes,
+                     "A shard is closed when it is this large; e.g. 256MB or 1GiB")
         ->transform(CLI::AsSizeValue(true))
         ->check(CLI::PositiveNumber)
         ->type_name("BYTES")
@@ -66,8 +67,9 @@ void add_data_pack(CLI::App& data) {
         ->capture_default_str();
     command->add_option("--seed", arguments->options.seed, "Seed of the order")
         ->capture_default_str();
-    command->add_flag("--no-shuffle", arguments->no_shuffle,
-                      "Keep the order of the data set; reading in order then gives class after class");
+    command->add_flag(
+        "--no-shuffle", arguments->no_shuffle,
+        "Keep the order of the data set; reading in order then gives class after class");
     command->callback([arguments] { run(*arguments); });
 }
 

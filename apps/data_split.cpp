@@ -37,11 +37,11 @@ void run(const SplitArguments& arguments) {
     write_csv_dataset(*dataset, parts.kept, kept_file);
     write_csv_dataset(*dataset, parts.held_out, held_out_file);
     if (arguments.data.json)
-        return print_json({{"dataset", arguments.data.uri},
-                           {"parts",
-                            {{{"dataset", "csv:" + kept_file}, {"images", parts.kept.size()}},
-                             {{"dataset", "csv:" + held_out_file},
-                              {"images", parts.held_out.size()}}}}});
+        return print_json(
+            {{"dataset", arguments.data.uri},
+             {"parts",
+              {{{"dataset", "csv:" + kept_file}, {"images", parts.kept.size()}},
+               {{"dataset", "csv:" + held_out_file}, {"images", parts.held_out.size()}}}}});
     fmt::print("csv:{}: {} images\ncsv:{}: {} images\n", kept_file, parts.kept.size(),
                held_out_file, parts.held_out.size());
 }
@@ -49,10 +49,10 @@ void run(const SplitArguments& arguments) {
 }  // namespace
 
 void add_data_split(CLI::App& data) {
-    CLI::App* command = add_command(
-        data, "split", "Hold out a part of every class, as two CSV lists",
-        "cait data split folder:photos --fraction 0.1 --output train.csv,val.csv\n"
-        "  cait data stats csv:val.csv");
+    CLI::App* command =
+        add_command(data, "split", "Hold out a part of every class, as two CSV lists",
+                    "cait data split folder:photos --fraction 0.1 --output train.csv,val.csv\n"
+                    "  cait data stats csv:val.csv");
     auto arguments = std::make_shared<SplitArguments>();
     arguments->data.add_to(*command);
     command->add_option("--fraction", arguments->fraction, "Share of the images in the second list")

@@ -21,8 +21,8 @@ struct StatsArguments {
     int threads = 1;
 };
 
-constexpr std::size_t kListed = 30;      // so many classes are listed in full …
-constexpr std::size_t kEnds = 10;        // … and of more only the largest and the smallest
+constexpr std::size_t kListed = 30;  // so many classes are listed in full …
+constexpr std::size_t kEnds = 10;    // … and of more only the largest and the smallest
 constexpr std::size_t kBadListed = 20;
 constexpr std::size_t kNameWidth = 40;   // longer names are cut
 constexpr std::size_t kPlainWidth = 80;  // where there is no terminal
@@ -99,7 +99,7 @@ void print_classes(const Dataset& dataset, const std::vector<std::size_t>& count
 
 void print_text(const std::string& uri, const Dataset& dataset, const DatasetStatistics& found) {
     const auto [least, most] = std::ranges::minmax(found.per_class);
-    fmt::print("{}: {} images in {} classes of {} to {}\n", one_line(uri), found.images,
+    fmt::print("{}\n{} images in {} classes of {} to {}\n\n", one_line(uri), found.images,
                found.per_class.size(), least, most);
     fmt::print("{:<12} {:>8} {:>8} {:>8}\n", "", "least", "median", "most");
     for (const auto& [name, spread] : {std::pair{"width", found.width}, {"height", found.height}})
@@ -135,8 +135,9 @@ void run(const StatsArguments& arguments) {
 }  // namespace
 
 void add_data_stats(CLI::App& data) {
-    CLI::App* command = add_command(data, "stats", "Count images and classes, measure sizes and colours",
-                                    "cait data stats folder:photos/train");
+    CLI::App* command =
+        add_command(data, "stats", "Count images and classes, measure sizes and colours",
+                    "cait data stats folder:photos/train");
     auto arguments = std::make_shared<StatsArguments>();
     arguments->data.add_to(*command);
     add_threads_option(*command, arguments->threads);

@@ -22,9 +22,8 @@ void run(const VerifyArguments& arguments) {
     std::vector<BadImage> bad;
     {
         Progress progress("verify", "images");
-        bad = verify(*dataset, {arguments.threads, [&](std::size_t done) {
-                                    progress.update(done, dataset->size());
-                                }});
+        bad = verify(*dataset, {arguments.threads,
+                                [&](std::size_t done) { progress.update(done, dataset->size()); }});
     }
     if (arguments.data.json) {
         print_json({{"dataset", arguments.data.uri},
@@ -44,9 +43,9 @@ void run(const VerifyArguments& arguments) {
 }  // namespace
 
 void add_data_verify(CLI::App& data) {
-    CLI::App* command =
-        add_command(data, "verify", "List the images that cannot be read; exit code 1 if there are any",
-                    "cait data verify folder:photos/train");
+    CLI::App* command = add_command(
+        data, "verify", "List the images that cannot be read; exit code 1 if there are any",
+        "cait data verify folder:photos/train");
     auto arguments = std::make_shared<VerifyArguments>();
     arguments->data.add_to(*command);
     add_threads_option(*command, arguments->threads);

@@ -106,14 +106,14 @@ AutoAugment AutoAugment::parse(std::string_view text) {
     AutoAugment result;
     const std::string_view name = name_in(text);
     if (!knows(name))
-        throw UsageError(fmt::format(
-            "AutoAugment: expected original, originalr, v0 or v0r, found '{}'", name));
+        throw UsageError(
+            fmt::format("AutoAugment: expected original, originalr, v0 or v0r, found '{}'", name));
     for (std::size_t i = 0; i < kNames.size(); ++i)
         if (kNames[i] == name) result.table = Table(i);
     for (const PolicySection& section : policy_sections(text)) {
         if (section.key != "mstd")
-            throw UsageError(fmt::format("{}: expected mstd with a value, found '{}'", text,
-                                         section.whole));
+            throw UsageError(
+                fmt::format("{}: expected mstd with a value, found '{}'", text, section.whole));
         result.magnitude_std = real_value(text, section, 0, 100);
     }
     return result;

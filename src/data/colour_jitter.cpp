@@ -16,7 +16,8 @@ namespace cait {
 
 ColourJitter ColourJitter::parse(std::string_view text) {
     std::vector<double> values;
-    for (std::string_view rest = text; !rest.empty() || values.empty();) {
+    bool more = true;
+    for (std::string_view rest = text; more;) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
         double value = 0;
         const auto [stop, error] = std::from_chars(rest.data(), rest.data() + comma, value);
@@ -24,14 +25,17 @@ ColourJitter ColourJitter::parse(std::string_view text) {
             throw UsageError(fmt::format(
                 "colour jitter: expected numbers that are not negative, found '{}'", text));
         values.push_back(value);
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
+        more = comma < rest.size();
+        rest.remove_prefix(more ? comma + 1 : comma);
     }
     if (values.size() == 1) values.resize(3, values.front());
     if (values.size() == 3) values.push_back(0);
     if (values.size() != 4)
-        throw UsageError(fmt::format("colour jitter: expected 1, 3 or 4 numbers, found '{}'", text));
+        throw UsageError(
+            fmt::format("colour jitter: expected 1, 3 or 4 numbers, found '{}'", text));
     if (values[3] > 0.5)
-        throw UsageError(fmt::format("colour jitter: expected a hue up to 0.5, found {}", values[3]));
+        throw UsageError(
+            fmt::format("colour jitter: expected a hue up to 0.5, found {}", values[3]));
     return {values[0], values[1], values[2], values[3]};
 }
 

@@ -39,9 +39,9 @@ enum class Downloaded {
     present,  // was there already, complete
 };
 
-// An unfinished download lies beside `target` with ".part" at the end of its name. Throws Error with
-// the address and what went wrong; what is there of the file then stays for the next run, unless it
-// is wrong.
+// An unfinished download lies beside `target` with ".part" at the end of its name. Throws Error
+// with the address and what went wrong; what is there of the file then stays for the next run,
+// unless it is wrong.
 Downloaded download(const std::string& address, const ExpectedFile& expected,
                     const std::filesystem::path& target, const DownloadOptions& options = {});
 

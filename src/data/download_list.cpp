@@ -33,7 +33,8 @@ const std::vector<ListedDataset>& downloadable_datasets() {
          "60,000 photos of 32x32 in 100 classes of 20 groups",
          "https://www.cs.toronto.edu/~kriz",
          {file("cifar-100-binary.tar.gz", 168'513'733, "03b5dce01913d631647c71ecec9e9cb8")}},
-        // The first address of MNIST no longer serves the files; this is the copy that PyTorch uses.
+        // The first address of MNIST no longer serves the files; this is the copy that PyTorch
+        // uses.
         {"mnist",
          "70,000 handwritten digits of 28x28",
          "https://ossci-datasets.s3.amazonaws.com/mnist",

@@ -16,7 +16,7 @@ struct ListedFile {
 };
 
 struct ListedDataset {
-    std::string name;     // also its scheme: cifar10:FOLDER opens what was fetched
+    std::string name;  // also its scheme: cifar10:FOLDER opens what was fetched
     std::string summary;
     std::string address;  // of the folder that holds the files
     std::vector<ListedFile> files;

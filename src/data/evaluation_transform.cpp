@@ -62,9 +62,11 @@ Extent with_shorter_side(std::int64_t width, std::int64_t height, std::int64_t s
 
 void EvaluationTransform::check() const {
     if (height < 1 || width < 1)
-        throw UsageError(fmt::format("image size: expected at least 1x1, found {}x{}", height, width));
+        throw UsageError(
+            fmt::format("image size: expected at least 1x1, found {}x{}", height, width));
     if (!(crop_ratio > 0) || !std::isfinite(crop_ratio))
-        throw UsageError(fmt::format("crop ratio: expected a positive number, found {}", crop_ratio));
+        throw UsageError(
+            fmt::format("crop ratio: expected a positive number, found {}", crop_ratio));
 }
 
 void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspace,
@@ -85,7 +87,7 @@ void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspac
     // Only what the crop shows is computed: a very long image costs no more than a square one.
     const Span across = centred(whole.width, width);
     const Span down = centred(whole.height, height);
-    const ResizeTarget target{whole.width, whole.height,  across.inside,
+    const ResizeTarget target{whole.width, whole.height, across.inside,
                               down.inside, across.count, down.count};
     if (across.count == width && down.count == height)
         return resize(image, target, filter, false, result, workspace.resize);

@@ -27,7 +27,8 @@ Buffer read_whole(const std::filesystem::path& path, std::size_t most) {
     const auto fail = [&](const char* action) {
         throw Error(fmt::format("{}: cannot {}: {}", path.string(), action, std::strerror(errno)));
     };
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // O_NONBLOCK: opening a pipe must not wait for a writer; it means nothing to a regular file.
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) fail("open");
     const Closer closer{fd};
     struct stat info {};

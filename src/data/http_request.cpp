@@ -71,8 +71,8 @@ struct Transfer {
         begun = true;
         const bool partial = status() == kPartial;
         if (!partial && status() != kOk)
-            throw Error(fmt::format("{}: expected status 200 or 206, found {}", request.address,
-                                    status()));
+            throw Error(
+                fmt::format("{}: expected status 200 or 206, found {}", request.address, status()));
         curl_off_t length = -1;
         curl_easy_getinfo(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
         if (partial && (!has_range || range.start != request.from))

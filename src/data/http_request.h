@@ -22,9 +22,9 @@ struct HttpRequest {
 
 enum class HttpOutcome {
     complete,
-    interrupted,       // worth another try
-    nothing_there,     // the server has no byte from there on (status 416)
-    refused,           // no use trying again
+    interrupted,    // worth another try
+    nothing_there,  // the server has no byte from there on (status 416)
+    refused,        // no use trying again
 };
 
 struct HttpResult {

@@ -17,6 +17,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string joined(const std::string& folder, const std::string& name) {
+    return folder.empty() ? name : fmt::format("{}/{}", folder, name);
+}
+
 constexpr std::array<std::string_view, 4> kSplitFolders{"test", "train", "val", "validation"};
 
 fs::directory_iterator open_folder(const fs::path& folder) {
@@ -45,7 +49,7 @@ void walk(const fs::path& folder, const std::string& relative, std::vector<fs::p
                 std::ranges::find(above, fs::canonical(entry.path())) != above.end())
                 throw Error(
                     fmt::format("{}: link to a folder that contains it", entry.path().string()));
-            walk(entry.path(), relative.empty() ? name : relative + "/" + name, above, found);
+            walk(entry.path(), joined(relative, name), above, found);
         } else if (is_image_name(name)) {
             found.emplace_back(relative, std::move(name));
         }
@@ -93,8 +97,7 @@ std::vector<std::string> list_images(const fs::path& folder) {
     std::ranges::sort(found);
     std::vector<std::string> files;
     files.reserve(found.size());
-    for (auto& [relative, name] : found)
-        files.push_back(relative.empty() ? std::move(name) : relative + "/" + name);
+    for (const auto& [relative, name] : found) files.push_back(joined(relative, name));
     return files;
 }
 
@@ -113,7 +116,7 @@ FileList list_image_folder(const fs::path& root) {
             throw Error(fmt::format("{}: class folder {} holds no .jpg, .jpeg, .png or .webp file",
                                     root.string(), display_name(name)));
         for (const std::string& file : files) {
-            list.files.push_back(name + "/" + file);
+            list.files.push_back(joined(name, file));
             list.labels.push_back(std::int64_t(label));
         }
     }

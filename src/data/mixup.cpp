@@ -18,8 +18,7 @@ constexpr std::array<std::string_view, 3> kModes{"batch", "pair", "elem"};
 // Marsaglia and Tsang (2000); below 1 by way of Gamma(alpha + 1) * U^(1 / alpha).
 double draw_gamma(double alpha, RandomStream& random) {
     const auto open_uniform = [&] { return (double(random.bits()) + 0.5) * 0x1p-32; };
-    if (alpha < 1)
-        return draw_gamma(alpha + 1, random) * std::pow(open_uniform(), 1 / alpha);
+    if (alpha < 1) return draw_gamma(alpha + 1, random) * std::pow(open_uniform(), 1 / alpha);
     const double d = alpha - 1.0 / 3;
     const double c = 1 / std::sqrt(9 * d);
     while (true) {
@@ -63,7 +62,8 @@ Rectangle box_in_range(const Interval& range, std::int64_t height, std::int64_t 
     return {left, top, box_width, box_height};
 }
 
-MixDraw draw_one(const Mixup& mixup, std::int64_t height, std::int64_t width, RandomStream& random) {
+MixDraw draw_one(const Mixup& mixup, std::int64_t height, std::int64_t width,
+                 RandomStream& random) {
     MixDraw result;
     if (!mixup.active() || !chance(random, mixup.probability)) return result;
     const bool can_cut = mixup.cutmix_alpha > 0 || mixup.cutmix_range.has_value();
@@ -104,8 +104,8 @@ void exchange_box(float* first, float* second, std::int64_t channels, std::int64
 float own_share(const MixDraw& draw, std::int64_t x, std::int64_t y) {
     if (!draw.cut) return float(draw.share);
     const Rectangle& box = draw.box;
-    const bool inside = y >= box.top && y < box.top + box.height && x >= box.left &&
-                        x < box.left + box.width;
+    const bool inside =
+        y >= box.top && y < box.top + box.height && x >= box.left && x < box.left + box.width;
     return inside ? 0.0F : 1.0F;
 }
 
@@ -150,7 +150,8 @@ void Mixup::check() const {
     if (!(mixup_alpha >= 0 && mixup_alpha < 1e6)) refuse("mixup", "at least 0", mixup_alpha);
     if (!(cutmix_alpha >= 0 && cutmix_alpha < 1e6)) refuse("cutmix", "at least 0", cutmix_alpha);
     if (!share(probability)) refuse("mixup probability", "0 to 1", probability);
-    if (!share(switch_probability)) refuse("mixup switch probability", "0 to 1", switch_probability);
+    if (!share(switch_probability))
+        refuse("mixup switch probability", "0 to 1", switch_probability);
     if (!(smoothing >= 0 && smoothing < 1)) refuse("label smoothing", "0 to below 1", smoothing);
     if (classes < 1) refuse("classes", "at least 1", double(classes));
     if (cutmix_range && !(cutmix_range->low >= 0 && cutmix_range->low < cutmix_range->high &&
@@ -201,8 +202,8 @@ void mix_targets(const Mixup& mixup, std::span<const MixDraw> draws,
     const std::size_t size = labels.size();
     const auto classes = std::size_t(mixup.classes);
     if (targets.size() != size * classes || (!draws.empty() && draws.size() != size))
-        throw Error(fmt::format("mixup: expected {} targets, found {}", size * classes,
-                                targets.size()));
+        throw Error(
+            fmt::format("mixup: expected {} targets, found {}", size * classes, targets.size()));
     for (const std::int64_t label : labels)
         if (label < 0 || label >= mixup.classes)
             throw Error(fmt::format("mixup: expected labels below {}, found {}", classes, label));

@@ -19,15 +19,15 @@ enum class MixMode {
     element,  // one per image
 };
 
-std::string_view mix_mode_name(MixMode mode);  // timm's: batch, pair, elem
+std::string_view mix_mode_name(MixMode mode);   // timm's: batch, pair, elem
 MixMode parse_mix_mode(std::string_view name);  // throws UsageError
 
 struct Mixup {
-    double mixup_alpha = 0.8;   // share ~ Beta(alpha, alpha); 0: off
+    double mixup_alpha = 0.8;  // share ~ Beta(alpha, alpha); 0: off
     double cutmix_alpha = 1.0;
-    std::optional<Interval> cutmix_range;  // sides of the box as shares, instead of by alpha
-    double probability = 1;     // of mixing at all, per draw
-    double switch_probability = 0.5;  // of CutMix where both are on
+    std::optional<Interval> cutmix_range{};  // sides of the box as shares, instead of by alpha
+    double probability = 1;                  // of mixing at all, per draw
+    double switch_probability = 0.5;         // of CutMix where both are on
     MixMode mode = MixMode::batch;
     bool correct_share = true;  // from the box as it was clipped by the border
     double smoothing = 0.1;
@@ -46,8 +46,8 @@ struct MixDraw {
     bool operator==(const MixDraw&) const = default;
 };
 
-// One entry per image of the batch; image i is mixed with image size - 1 - i. Throws UsageError for an
-// odd size.
+// One entry per image of the batch; image i is mixed with image size - 1 - i. Throws UsageError for
+// an odd size.
 std::vector<MixDraw> draw_mix(const Mixup& mixup, std::int64_t size, std::int64_t height,
                               std::int64_t width, RandomStream& random);
 

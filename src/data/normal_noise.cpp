@@ -60,7 +60,7 @@ using Words = std::uint32_t[4][kLanes];
 
 // By Newton's method: std::sqrt may set errno, and a loop that calls it is not vectorised.
 [[gnu::always_inline]] inline float square_root(float x) {
-    float inverse = std::bit_cast<float>(0x5F3759DFU - (std::bit_cast<std::uint32_t>(x) >> 1));
+    auto inverse = std::bit_cast<float>(0x5F3759DFU - (std::bit_cast<std::uint32_t>(x) >> 1));
     inverse *= 1.5F - 0.5F * x * inverse * inverse;
     inverse *= 1.5F - 0.5F * x * inverse * inverse;
     inverse *= 1.5F - 0.5F * x * inverse * inverse;
@@ -73,11 +73,10 @@ using Words = std::uint32_t[4][kLanes];
     const float u = (float(std::int32_t(a >> 8)) + 0.5F) * 0x1p-24F;
     const float radius = square_root(2.0F * minus_log(u));
     // The upper two bits choose the quadrant, the others an angle in [-pi/4, pi/4).
-    const float x =
-        float(std::int32_t((b >> 6) & 0xFFFFFFU) - 0x800000) * (std::numbers::pi_v<float> / 0x1p25F);
+    const float x = float(std::int32_t((b >> 6) & 0xFFFFFFU) - 0x800000) *
+                    (std::numbers::pi_v<float> / 0x1p25F);
     const float x2 = x * x;
-    const float sine =
-        x * (1.0F + x2 * (-1.0F / 6 + x2 * (1.0F / 120 + x2 * (-1.0F / 5040))));
+    const float sine = x * (1.0F + x2 * (-1.0F / 6 + x2 * (1.0F / 120 + x2 * (-1.0F / 5040))));
     const float cosine =
         1.0F + x2 * (-0.5F + x2 * (1.0F / 24 + x2 * (-1.0F / 720 + x2 * (1.0F / 40320))));
     // In integers, since a loop with branches is not vectorised: a turn by a quarter, by a half.

@@ -34,8 +34,8 @@ void Normaliser::apply(const Image& image, std::span<float> out) const {
     const std::int64_t count = image.width * image.height;
     const bool grey = image.channels == 1;
     if (std::int64_t(out.size()) != count * 3 && !(grey && std::int64_t(out.size()) == count))
-        throw Error(fmt::format("normalise: expected room for {} floats, found {}", count * 3,
-                                out.size()));
+        throw Error(
+            fmt::format("normalise: expected room for {} floats, found {}", count * 3, out.size()));
     const std::uint8_t* pixel = image.pixels.data();
     if (grey) {
         for (std::size_t c = 0; c * std::size_t(count) < out.size(); ++c)

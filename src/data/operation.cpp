@@ -11,10 +11,11 @@ namespace cait {
 namespace {
 
 constexpr std::array<std::string_view, 20> kNames{
-    "identity",    "autocontrast", "equalize",          "invert",            "posterize",
-    "solarize",    "solarize_add", "colour",            "contrast",          "brightness",
-    "sharpness",   "rotate",       "shear_x",           "shear_y",           "translate_x",
-    "translate_y", "translate_x_share", "translate_y_share", "blur",          "grey"};
+    "identity",          "autocontrast",      "equalize",     "invert",
+    "posterize",         "solarize",          "solarize_add", "colour",
+    "contrast",          "brightness",        "sharpness",    "rotate",
+    "shear_x",           "shear_y",           "translate_x",  "translate_y",
+    "translate_x_share", "translate_y_share", "blur",         "grey"};
 static_assert(kNames.size() == std::size_t(Operation::grey) + 1);
 
 void apply_geometric(const OperationCall& call, Interpolation interpolation, const Colour& outside,
@@ -29,7 +30,8 @@ void apply_geometric(const OperationCall& call, Interpolation interpolation, con
         case Operation::translate_y:
             return translate_y(image, value, interpolation, outside, workspace);
         case Operation::translate_x_share:
-            return translate_x(image, value * double(image.width), interpolation, outside, workspace);
+            return translate_x(image, value * double(image.width), interpolation, outside,
+                               workspace);
         case Operation::translate_y_share:
             return translate_y(image, value * double(image.height), interpolation, outside,
                                workspace);
@@ -48,7 +50,7 @@ bool is_geometric(Operation operation) {
 void apply(const OperationCall& call, const OperationStyle& style, RandomStream& random,
            Image& image, OperationWorkspace& workspace) {
     if (is_geometric(call.operation)) {
-        const Interpolation drawn = style.interpolation ? *style.interpolation
+        const Interpolation drawn = style.interpolation   ? *style.interpolation
                                     : chance(random, 0.5) ? Interpolation::bilinear
                                                           : Interpolation::bicubic;
         return apply_geometric(call, drawn, style.outside, image, workspace.affine);

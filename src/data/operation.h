@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,21 +21,21 @@ enum class Operation {
     autocontrast,
     equalize,
     invert,
-    posterize,        // bits that are kept
-    solarize,         // threshold
-    solarize_add,     // what is added to values below 128
-    colour,           // factors: 1 changes nothing
+    posterize,     // bits that are kept
+    solarize,      // threshold
+    solarize_add,  // what is added to values below 128
+    colour,        // factors: 1 changes nothing
     contrast,
     brightness,
     sharpness,
-    rotate,           // degrees, counter-clockwise
+    rotate,  // degrees, counter-clockwise
     shear_x,
     shear_y,
-    translate_x,      // pixels, to the left or upwards when positive
+    translate_x,  // pixels, to the left or upwards when positive
     translate_y,
     translate_x_share,  // of the width or height
     translate_y_share,
-    blur,             // standard deviation in pixels
+    blur,  // standard deviation in pixels
     grey,
 };
 
@@ -55,7 +54,8 @@ struct OperationList {
     std::size_t count = 0;
 
     void add(const OperationCall& call) { calls[count++] = call; }
-    std::span<const OperationCall> all() const { return {calls.data(), count}; }
+    const OperationCall* begin() const { return calls.data(); }
+    const OperationCall* end() const { return calls.data() + count; }
     bool operator==(const OperationList&) const = default;
 };
 

@@ -14,9 +14,7 @@ double either_sign(RandomStream& random, double value) {
 }
 
 // Multiplying after dividing, as timm does: another order could cut to another whole number.
-int whole(double magnitude, double range) {
-    return int((magnitude / kFullMagnitude) * range);
-}
+int whole(double magnitude, double range) { return int((magnitude / kFullMagnitude) * range); }
 
 double enhance(double magnitude) { return (magnitude / kFullMagnitude) * 1.8 + 0.1; }
 

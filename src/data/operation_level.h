@@ -1,4 +1,5 @@
-// timm's names for operations, and how it turns a magnitude from 0 to 10 into an operation's number.
+// timm's names for operations, and how it turns a magnitude from 0 to 10 into an operation's
+// number.
 #pragma once
 
 #include <string_view>

@@ -108,9 +108,19 @@ EncodedImage encoded(const Dataset& dataset, std::size_t index) {
     return {"png", encode_png(dataset.image(index))};
 }
 
-}  // namespace
+void write_class_file(const Dataset& dataset, const fs::path& path) {
+    std::string names;
+    for (const std::string& name : dataset.classes()) {
+        if (name.find('\n') != std::string::npos)
+            throw Error(fmt::format("{}: a class name holds a line end", dataset.source()));
+        names += name + "\n";
+    }
+    AtomicFile file(path);
+    file.write(names);
+    file.commit();
+}
 
-PackResult pack(const Dataset& dataset, const fs::path& folder, const PackOptions& options) {
+PackResult pack_whole(const Dataset& dataset, const fs::path& folder, const PackOptions& options) {
     std::vector<std::uint32_t> order(dataset.size());
     std::iota(order.begin(), order.end(), 0U);
     if (options.shuffle) {
@@ -124,17 +134,19 @@ PackResult pack(const Dataset& dataset, const fs::path& folder, const PackOption
         if (options.progress) options.progress(i + 1);
     }
     writer.close();
-    std::string names;
-    for (const std::string& name : dataset.classes()) {
-        if (name.find('\n') != std::string::npos)
-            throw Error(fmt::format("{}: a class name holds a line end", dataset.source()));
-        names += name + "\n";
-    }
-    AtomicFile class_file(target.path() / kShardClassFile);
-    class_file.write(names);
-    class_file.commit();
+    write_class_file(dataset, target.path() / kShardClassFile);
     target.commit();
     return {order.size(), writer.shards(), writer.bytes()};
+}
+
+}  // namespace
+
+PackResult pack(const Dataset& dataset, const fs::path& folder, const PackOptions& options) {
+    try {
+        return pack_whole(dataset, folder, options);
+    } catch (const fs::filesystem_error& error) {
+        throw Error(fmt::format("{}: {}", folder.string(), error.what()));
+    }
 }
 
 }  // namespace cait

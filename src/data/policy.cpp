@@ -17,8 +17,8 @@ Policy parse_policy(std::string_view text) {
     if (text.empty() || text == "none") return std::monostate{};
     if (text == "trivial" || text == "ta_wide") return TrivialAugment{};
     if (text == "three" || text == "3a") return ThreeAugment{};
-    const std::vector<std::string> names{"rand-m9-mstd0.5-inc1", "original", "originalr", "v0", "v0r",
-                                         "trivial", "three", "none"};
+    const std::vector<std::string> names{
+        "rand-m9-mstd0.5-inc1", "original", "originalr", "v0", "v0r", "trivial", "three", "none"};
     throw UsageError(fmt::format("augmentation policy: expected one of {}, found '{}'{}",
                                  fmt::join(names, ", "), text,
                                  name == "augmix" ? " (AugMix is not supported)" : ""));
@@ -48,7 +48,7 @@ void apply(const Policy& policy, const OperationStyle& style, RandomStream& rand
     const bool trivial = std::holds_alternative<TrivialAugment>(policy);
     const OperationStyle used = trivial ? TrivialAugment::style() : style;
     const OperationList list = draw(policy, random);
-    for (const OperationCall& call : list.all()) apply(call, used, random, image, workspace);
+    for (const OperationCall& call : list) apply(call, used, random, image, workspace);
 }
 
 bool keeps_jitter(const Policy& policy) {

@@ -1,5 +1,5 @@
-// Reading the dash-separated syntax of augmentation policies: a name, then sections such as "mstd0.5"
-// of a key and a number.
+// Reading the dash-separated syntax of augmentation policies: a name, then sections such as
+// "mstd0.5" of a key and a number.
 #pragma once
 
 #include <string_view>

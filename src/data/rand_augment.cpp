@@ -25,32 +25,56 @@ struct Choice {
 constexpr std::size_t kMostChoices = 15;
 
 constexpr std::array<Choice, 15> kStandard{{
-    {Kind::autocontrast, 1}, {Kind::equalize, 1},     {Kind::invert, 1},
-    {Kind::rotate, 1},       {Kind::posterize, 1},    {Kind::solarize, 1},
-    {Kind::solarize_add, 1}, {Kind::colour, 1},       {Kind::contrast, 1},
-    {Kind::brightness, 1},   {Kind::sharpness, 1},    {Kind::shear_x, 1},
-    {Kind::shear_y, 1},      {Kind::translate_x_rel, 1}, {Kind::translate_y_rel, 1},
+    {Kind::autocontrast, 1},
+    {Kind::equalize, 1},
+    {Kind::invert, 1},
+    {Kind::rotate, 1},
+    {Kind::posterize, 1},
+    {Kind::solarize, 1},
+    {Kind::solarize_add, 1},
+    {Kind::colour, 1},
+    {Kind::contrast, 1},
+    {Kind::brightness, 1},
+    {Kind::sharpness, 1},
+    {Kind::shear_x, 1},
+    {Kind::shear_y, 1},
+    {Kind::translate_x_rel, 1},
+    {Kind::translate_y_rel, 1},
 }};
 
 constexpr std::array<Choice, 15> kIncreasing{{
-    {Kind::autocontrast, 1},          {Kind::equalize, 1},
-    {Kind::invert, 1},                {Kind::rotate, 1},
-    {Kind::posterize_increasing, 1},  {Kind::solarize_increasing, 1},
-    {Kind::solarize_add, 1},          {Kind::colour_increasing, 1},
-    {Kind::contrast_increasing, 1},   {Kind::brightness_increasing, 1},
-    {Kind::sharpness_increasing, 1},  {Kind::shear_x, 1},
-    {Kind::shear_y, 1},               {Kind::translate_x_rel, 1},
+    {Kind::autocontrast, 1},
+    {Kind::equalize, 1},
+    {Kind::invert, 1},
+    {Kind::rotate, 1},
+    {Kind::posterize_increasing, 1},
+    {Kind::solarize_increasing, 1},
+    {Kind::solarize_add, 1},
+    {Kind::colour_increasing, 1},
+    {Kind::contrast_increasing, 1},
+    {Kind::brightness_increasing, 1},
+    {Kind::sharpness_increasing, 1},
+    {Kind::shear_x, 1},
+    {Kind::shear_y, 1},
+    {Kind::translate_x_rel, 1},
     {Kind::translate_y_rel, 1},
 }};
 
 constexpr std::array<Choice, 15> kWeights{{
-    {Kind::rotate, 3},                    {Kind::shear_x, 2},
-    {Kind::shear_y, 2},                   {Kind::translate_x_rel, 1},
-    {Kind::translate_y_rel, 1},           {Kind::colour_increasing, 0.25},
-    {Kind::sharpness_increasing, 0.25},   {Kind::autocontrast, 0.25},
-    {Kind::solarize_increasing, 0.05},    {Kind::solarize_add, 0.05},
-    {Kind::contrast_increasing, 0.05},    {Kind::brightness_increasing, 0.05},
-    {Kind::equalize, 0.05},               {Kind::posterize_increasing, 0.05},
+    {Kind::rotate, 3},
+    {Kind::shear_x, 2},
+    {Kind::shear_y, 2},
+    {Kind::translate_x_rel, 1},
+    {Kind::translate_y_rel, 1},
+    {Kind::colour_increasing, 0.25},
+    {Kind::sharpness_increasing, 0.25},
+    {Kind::autocontrast, 0.25},
+    {Kind::solarize_increasing, 0.05},
+    {Kind::solarize_add, 0.05},
+    {Kind::contrast_increasing, 0.05},
+    {Kind::brightness_increasing, 0.05},
+    {Kind::equalize, 0.05},
+    {Kind::posterize_increasing, 0.05},
     {Kind::invert, 0.05},
 }};
 
@@ -61,13 +85,20 @@ constexpr std::array<Choice, 3> kThree{{
 }};
 
 constexpr std::array<Choice, 14> kThreeWeights{{
-    {Kind::solarize_increasing, 6},  {Kind::desaturate, 6},
-    {Kind::gaussian_blur, 6},        {Kind::rotate, 3},
-    {Kind::shear_x, 2},              {Kind::shear_y, 2},
-    {Kind::posterize_increasing, 1}, {Kind::autocontrast, 1},
-    {Kind::colour_increasing, 1},    {Kind::sharpness_increasing, 1},
-    {Kind::contrast_increasing, 1},  {Kind::brightness_increasing, 1},
-    {Kind::equalize, 1},             {Kind::invert, 1},
+    {Kind::solarize_increasing, 6},
+    {Kind::desaturate, 6},
+    {Kind::gaussian_blur, 6},
+    {Kind::rotate, 3},
+    {Kind::shear_x, 2},
+    {Kind::shear_y, 2},
+    {Kind::posterize_increasing, 1},
+    {Kind::autocontrast, 1},
+    {Kind::colour_increasing, 1},
+    {Kind::sharpness_increasing, 1},
+    {Kind::contrast_increasing, 1},
+    {Kind::brightness_increasing, 1},
+    {Kind::equalize, 1},
+    {Kind::invert, 1},
 }};
 
 std::span<const Choice> choices_of(const RandAugment& augment) {
@@ -119,13 +150,13 @@ RandAugment RandAugment::parse(std::string_view text) {
         } else if (section.key == "inc") {
             result.increasing = whole_value(text, section, 0, 1) != 0;
         } else if (section.key == "w") {
-            throw UsageError(fmt::format(
-                "{}: section '{}' was removed from timm; 'tweights' is the nearest", text,
-                section.whole));
+            throw UsageError(
+                fmt::format("{}: section '{}' was removed from timm; 'tweights' is the nearest",
+                            text, section.whole));
         } else {
-            throw UsageError(fmt::format(
-                "{}: expected m, n, p, mstd, mmax, inc or t with a value, found '{}'", text,
-                section.whole));
+            throw UsageError(
+                fmt::format("{}: expected m, n, p, mstd, mmax, inc or t with a value, found '{}'",
+                            text, section.whole));
         }
     }
     const std::size_t available = choices_of(result).size();
@@ -144,7 +175,7 @@ std::string RandAugment::text() const {
         result += "-mstd101";
     else if (magnitude_std > 0)
         result += fmt::format("-mstd{}", magnitude_std);
-    if (magnitude_max) result += fmt::format("-mmax{}", *magnitude_max);
+    if (magnitude_max != standard.magnitude_max) result += fmt::format("-mmax{}", magnitude_max);
     if (increasing) result += "-inc1";
     if (set != Set::standard) result += fmt::format("-t{}", kSetNames[std::size_t(set)]);
     return result;
@@ -160,7 +191,7 @@ OperationList RandAugment::draw(RandomStream& random) const {
     PolicyStep step{.probability = probability,
                     .magnitude = double(magnitude),
                     .magnitude_std = magnitude_std,
-                    .magnitude_max = double(magnitude_max.value_or(int(kFullMagnitude)))};
+                    .magnitude_max = double(magnitude_max)};
     for (int layer = 0; layer < layers; ++layer) {
         double point = uniform(random, 0, total);
         std::size_t index = 0;

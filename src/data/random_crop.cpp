@@ -16,8 +16,8 @@ constexpr int kTries = 10;
 std::int64_t rounded(double value) { return std::int64_t(std::nearbyint(value)); }
 
 void check_interval(const Interval& interval, std::string_view name) {
-    const bool good = interval.low > 0 && interval.low <= interval.high &&
-                      std::isfinite(interval.high);
+    const bool good =
+        interval.low > 0 && interval.low <= interval.high && std::isfinite(interval.high);
     if (!good)
         throw UsageError(fmt::format("{}: expected 0 < low <= high, found {} and {}", name,
                                      interval.low, interval.high));
@@ -62,7 +62,8 @@ Rectangle random_crop(std::int64_t width, std::int64_t height, std::int64_t crop
     const std::int64_t spare_y = height + 2 * padding - crop_height;
     if (spare_x < 0 || spare_y < 0)
         throw Error(fmt::format("random crop: expected an image of at least {}x{}, found {}x{}",
-                                crop_width - 2 * padding, crop_height - 2 * padding, width, height));
+                                crop_width - 2 * padding, crop_height - 2 * padding, width,
+                                height));
     const std::int64_t top = choose(random, spare_y + 1) - padding;
     const std::int64_t left = choose(random, spare_x + 1) - padding;
     return {left, top, crop_width, crop_height};

@@ -41,17 +41,18 @@ EraseMode parse_erase_mode(std::string_view name) {
 
 void RandomErasing::check() const {
     if (!(probability >= 0 && probability <= 1))
-        throw UsageError(fmt::format("erasing: expected a probability from 0 to 1, found {}",
-                                     probability));
+        throw UsageError(
+            fmt::format("erasing: expected a probability from 0 to 1, found {}", probability));
     if (!(area.low >= 0 && area.low <= area.high && area.high <= 1))
-        throw UsageError(fmt::format("erasing: expected an area in 0..1, found {} to {}", area.low,
-                                     area.high));
+        throw UsageError(
+            fmt::format("erasing: expected an area in 0..1, found {} to {}", area.low, area.high));
     if (!(aspect.low > 0 && aspect.low <= aspect.high && std::isfinite(aspect.high)))
         throw UsageError(fmt::format("erasing: expected a positive aspect, found {} to {}",
                                      aspect.low, aspect.high));
     if (min_count < 1 || min_count > max_count)
-        throw UsageError(fmt::format("erasing: expected 1 <= min_count <= max_count, found {} and {}",
-                                     min_count, max_count));
+        throw UsageError(
+            fmt::format("erasing: expected 1 <= min_count <= max_count, found {} and {}", min_count,
+                        max_count));
 }
 
 void RandomErasing::draw(std::int64_t width, std::int64_t height, RandomStream& random,

@@ -17,15 +17,15 @@ enum class EraseMode {
     pixel,     // one N(0, 1) number per pixel and channel
 };
 
-std::string_view erase_mode_name(EraseMode mode);  // timm's: const, rand, pixel
+std::string_view erase_mode_name(EraseMode mode);   // timm's: const, rand, pixel
 EraseMode parse_erase_mode(std::string_view name);  // throws UsageError
 
 struct RandomErasing {
     double probability = 0;
     EraseMode mode = EraseMode::pixel;
-    Interval area{0.02, 1.0 / 3};    // share of the image, divided by the number of rectangles
+    Interval area{0.02, 1.0 / 3};     // share of the image, divided by the number of rectangles
     Interval aspect{0.3, 1.0 / 0.3};  // height / width, uniform in its logarithm
-    int min_count = 1;               // rectangles per image
+    int min_count = 1;                // rectangles per image
     int max_count = 1;
 
     void check() const;  // throws UsageError that names the field

@@ -14,10 +14,9 @@ const BadImage* KnownBad::find(std::size_t index) const {
     return found == images_.end() ? nullptr : &found->second;
 }
 
-const BadImage& KnownBad::add(BadImage image) {
+const BadImage& KnownBad::add(const BadImage& image) {
     const std::unique_lock lock(mutex_);
-    const std::size_t index = image.index;
-    return images_.try_emplace(index, std::move(image)).first->second;
+    return images_.try_emplace(image.index, image).first->second;
 }
 
 const BadImage* SampleReader::try_read(std::size_t sample) {
@@ -31,7 +30,7 @@ const BadImage* SampleReader::try_read(std::size_t sample) {
 }
 
 void SampleReader::write(const SampleKey& key, Batch& batch, std::size_t item) {
-    const std::size_t count = std::size_t(options_.channels * options_.height * options_.width);
+    const auto count = std::size_t(options_.channels * options_.height * options_.width);
     std::byte* const start = batch.storage.mutable_bytes().data();
     if (const auto* floats = std::get_if<FloatTransform>(&transform_))
         (*floats)(image_, key, {reinterpret_cast<float*>(start) + item * count, count});

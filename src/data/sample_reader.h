@@ -18,7 +18,7 @@ namespace cait {
 class KnownBad {
 public:
     const BadImage* find(std::size_t index) const;
-    const BadImage& add(BadImage image);
+    const BadImage& add(const BadImage& image);
 
 private:
     mutable std::shared_mutex mutex_;

@@ -14,6 +14,7 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kLongestPattern = 1024;
 
 std::optional<std::uint64_t> digits(std::string_view text) {
     constexpr std::size_t kMostDigits = 12;
@@ -53,6 +54,9 @@ std::vector<std::string> alternatives(std::string_view inside, std::string_view 
 }  // namespace
 
 std::vector<std::string> expand_braces(std::string_view pattern) {
+    if (pattern.size() > kLongestPattern)
+        throw UsageError(fmt::format("{}: expected at most {} bytes", display_name(pattern, 40),
+                                     kLongestPattern));
     std::vector<std::string> names{""};
     for (std::string_view rest = pattern; !rest.empty();) {
         const std::size_t open = std::min(rest.find('{'), rest.size());

@@ -81,7 +81,7 @@ std::string json_label(std::string_view text, const std::string& where) {
             if (found->is_string()) return found->get<std::string>();
             if (found->is_number_unsigned()) return std::to_string(found->get<std::uint64_t>());
         }
-    throw Error(fmt::format("{}: expected an object with \"cls\", \"label\" or \"class\"", where));
+    throw Error(fmt::format("{}: expected an object with 'cls', 'label' or 'class'", where));
 }
 
 // Collects the members of one shard into samples.

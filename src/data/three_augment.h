@@ -1,4 +1,5 @@
-// 3-Augment of DeiT III (Touvron et al. 2022): grey, solarised or blurred, each as likely as the others.
+// 3-Augment of DeiT III (Touvron et al. 2022): grey, solarised or blurred, each as likely as the
+// others.
 #pragma once
 
 #include "core/philox.h"

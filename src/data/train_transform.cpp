@@ -24,8 +24,8 @@ RandomStream stream(const SampleKey& key, AugmentStream part) {
 // The smallest size of the same shape that covers the crop.
 Extent covering(const Image& image, std::int64_t width, std::int64_t height) {
     if (width == height) return with_shorter_side(image.width, image.height, width);
-    const double scale = std::max(double(width) / double(image.width),
-                                  double(height) / double(image.height));
+    const double scale =
+        std::max(double(width) / double(image.width), double(height) / double(image.height));
     return {std::max(width, std::int64_t(double(image.width) * scale)),
             std::max(height, std::int64_t(double(image.height) * scale))};
 }
@@ -39,7 +39,8 @@ struct Inside {
 // Mirroring looks up to kPadding pixels inwards, so these are needed too.
 Inside needed(std::int64_t start, std::int64_t length, std::int64_t size) {
     const std::int64_t reach = TrainTransform::kPadding + 1;
-    const std::int64_t begin = std::clamp(start, std::int64_t(0), std::max(size - reach, std::int64_t(0)));
+    const std::int64_t begin =
+        std::clamp(start, std::int64_t(0), std::max(size - reach, std::int64_t(0)));
     const std::int64_t end = std::clamp(start + length, std::min(reach, size), size);
     return {std::min(begin, end), end};
 }
@@ -56,7 +57,8 @@ CropKind parse_crop_kind(std::string_view name) {
 
 void TrainSettings::check() const {
     if (height < 1 || width < 1)
-        throw UsageError(fmt::format("image size: expected at least 1x1, found {}x{}", height, width));
+        throw UsageError(
+            fmt::format("image size: expected at least 1x1, found {}x{}", height, width));
     if (!(flip >= 0 && flip <= 1))
         throw UsageError(fmt::format("flip: expected a probability from 0 to 1, found {}", flip));
     resized_crop.check();
@@ -98,8 +100,8 @@ void TrainTransform::crop(const Image& image, const SampleKey& key,
                {whole.width, whole.height, across.begin, down.begin, across.end - across.begin,
                 down.end - down.begin},
                settings_.filter, false, workspace.resized, workspace.resize);
-        cait::crop(workspace.resized, part.left - across.begin, part.top - down.begin, width, height,
-                   Padding::reflect, {}, result);
+        cait::crop(workspace.resized, part.left - across.begin, part.top - down.begin, width,
+                   height, Padding::reflect, {}, result);
     } else {
         const Rectangle part =
             random_crop(image.width, image.height, width, height, kPadding, random);

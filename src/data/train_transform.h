@@ -20,9 +20,9 @@ namespace cait {
 
 enum class CropKind {
     random_resized,  // rrc
-    simple,          // src: shorter side to the size, then a random crop with 4 mirrored pixels around
-    padded,          // pad: a random crop with 4 black pixels around, for images of the size itself
-    squash,          // resized to the size, whatever its shape
+    simple,  // src: shorter side to the size, then a random crop with 4 mirrored pixels around
+    padded,  // pad: a random crop with 4 black pixels around, for images of the size itself
+    squash,  // resized to the size, whatever its shape
 };
 
 std::string_view crop_kind_name(CropKind kind);

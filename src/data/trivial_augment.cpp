@@ -13,9 +13,9 @@ using Op = Operation;
 
 // In the order of torchvision's list.
 constexpr std::array<Op, TrivialAugment::kOperations> kList{
-    Op::identity,    Op::shear_x, Op::shear_y,  Op::translate_x, Op::translate_y,
-    Op::rotate,      Op::brightness, Op::colour, Op::contrast,   Op::sharpness,
-    Op::posterize,   Op::solarize, Op::autocontrast, Op::equalize};
+    Op::identity,  Op::shear_x,    Op::shear_y,      Op::translate_x, Op::translate_y,
+    Op::rotate,    Op::brightness, Op::colour,       Op::contrast,    Op::sharpness,
+    Op::posterize, Op::solarize,   Op::autocontrast, Op::equalize};
 
 }  // namespace
 

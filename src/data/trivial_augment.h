@@ -1,5 +1,5 @@
-// TrivialAugment in its wide form (Müller and Hutter 2021), as in torchvision: one operation per image,
-// at one of 31 strengths.
+// TrivialAugment in its wide form (Müller and Hutter 2021), as in torchvision: one operation per
+// image, at one of 31 strengths.
 #pragma once
 
 #include "core/philox.h"

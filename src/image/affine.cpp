@@ -24,7 +24,8 @@ void fill(Image& image, const Colour& colour) {
 }  // namespace
 
 Affine rotation(double degrees, std::int64_t width, std::int64_t height) {
-    const double angle = -std::fmod(std::fmod(degrees, 360.0) + 360.0, 360.0) * std::numbers::pi / 180;
+    const double angle =
+        -std::fmod(std::fmod(degrees, 360.0) + 360.0, 360.0) * std::numbers::pi / 180;
     Affine result;
     result.xx = rounded_to_15_digits(std::cos(angle));
     result.xy = rounded_to_15_digits(std::sin(angle));
@@ -57,7 +58,8 @@ void transform(Image& image, const Affine& affine, Interpolation interpolation,
 void rotate(Image& image, double degrees, Interpolation interpolation, const Colour& outside,
             AffineWorkspace& workspace) {
     if (std::fmod(degrees, 360.0) == 0) return;
-    transform(image, rotation(degrees, image.width, image.height), interpolation, outside, workspace);
+    transform(image, rotation(degrees, image.width, image.height), interpolation, outside,
+              workspace);
 }
 
 void shear_x(Image& image, double factor, Interpolation interpolation, const Colour& outside,

@@ -28,7 +28,8 @@ void transform_rows(const Image& source, const Affine& affine, Image& result) {
             const std::int64_t column = px >> kBits;
             const std::int64_t row = py >> kBits;
             if (column < 0 || column >= source.width || row < 0 || row >= source.height) continue;
-            const std::uint8_t* pixel = source.pixels.data() + (row * source.width + column) * channels;
+            const std::uint8_t* pixel =
+                source.pixels.data() + (row * source.width + column) * channels;
             for (std::int64_t c = 0; c < channels; ++c) output[c] = pixel[c];
         }
     }

@@ -10,7 +10,8 @@ namespace cait {
 
 namespace {
 
-constexpr int kBits = 20;  // of the fraction: 255 times the sum of absolute weights stays in 32 bits
+constexpr int kBits =
+    20;  // of the fraction: 255 times the sum of absolute weights stays in 32 bits
 
 struct Taps {
     std::array<std::int32_t, 4> weights{};
@@ -118,8 +119,8 @@ void shift_columns_bicubic(const Image& source, const Affine& affine, Image& res
     for (std::int64_t y = begin; y < end; ++y) {
         Rows rows;
         for (std::int64_t i = 0; i < 4; ++i)
-            rows[std::size_t(i)] = source.row(std::clamp(
-                y + std::int64_t(whole) + i - 1, std::int64_t(0), source.height - 1));
+            rows[std::size_t(i)] = source.row(
+                std::clamp(y + std::int64_t(whole) + i - 1, std::int64_t(0), source.height - 1));
         mix(rows, taps, source.width * source.channels, result.row(y));
     }
 }

@@ -82,7 +82,8 @@ void spread(const Image& source, std::vector<float>& padded) {
            __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
 }
 
-[[gnu::always_inline]] inline Float4 bilinear(const float* pixel, std::int64_t stride, float tx, float ty) {
+[[gnu::always_inline]] inline Float4 bilinear(const float* pixel, std::int64_t stride, float tx,
+                                              float ty) {
     const float* below = pixel + stride;
     const Float4 upper = load(pixel) + tx * (load(pixel + 4) - load(pixel));
     const Float4 lower = load(below) + tx * (load(below + 4) - load(below));
@@ -115,12 +116,15 @@ template <bool cubic, std::int64_t channels>
             const double px = affine.xx * from_x + affine.xy * from_y + affine.x0;
             const double py = affine.yx * from_x + affine.yy * from_y + affine.y0;
             if (!(px >= 0 && px < width && py >= 0 && py < height)) continue;
-            // px - 0.5 is at least -0.5: adding one first makes the cast round down.
-            const std::int64_t column = std::int64_t(px + 0.5) - 1;
-            const std::int64_t row = std::int64_t(py + 0.5) - 1;
-            const auto tx = float(px - 0.5 - double(column));
-            const auto ty = float(py - 0.5 - double(row));
-            const float* pixel = origin + row * stride + column * 4;
+            // Pixel centres are at halves. One more keeps the numbers positive, so that the cast,
+            // which is faster than std::floor, rounds down.
+            const double beyond_x = px + 0.5;
+            const double beyond_y = py + 0.5;
+            const auto column = std::int64_t(beyond_x);
+            const auto row = std::int64_t(beyond_y);
+            const auto tx = float(beyond_x - double(column));
+            const auto ty = float(beyond_y - double(row));
+            const float* pixel = origin + (row - 1) * stride + (column - 1) * 4;
             if constexpr (cubic)
                 store<channels>(bicubic(pixel, stride, tx, ty), output);
             else
@@ -145,7 +149,8 @@ void transform_rows_plain(const Image& source, const Affine& affine,
 
 template <bool cubic, std::int64_t channels>
 TransformRows chosen() {
-    return has_avx2() ? transform_rows_avx2<cubic, channels> : transform_rows_plain<cubic, channels>;
+    return has_avx2() ? transform_rows_avx2<cubic, channels>
+                      : transform_rows_plain<cubic, channels>;
 }
 
 }  // namespace

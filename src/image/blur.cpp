@@ -16,7 +16,7 @@ constexpr int kFractionBits = 24;
 // A box of 2 * whole + 1 pixels with full weight and one more at each side with part of it.
 struct FractionalBox {
     std::int64_t whole = 0;
-    std::uint32_t weight = 0;       // with 24 fractional bits
+    std::uint32_t weight = 0;  // with 24 fractional bits
     std::uint32_t edge_weight = 0;
 };
 
@@ -32,8 +32,7 @@ FractionalBox box_for(float radius) {
     FractionalBox box;
     box.whole = std::int64_t(total);
     box.weight = std::uint32_t(float(1 << kFractionBits) / (total * 2 + 1));
-    box.edge_weight =
-        ((1U << kFractionBits) - std::uint32_t(box.whole * 2 + 1) * box.weight) / 2;
+    box.edge_weight = ((1U << kFractionBits) - std::uint32_t(box.whole * 2 + 1) * box.weight) / 2;
     return box;
 }
 

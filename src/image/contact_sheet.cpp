@@ -13,10 +13,10 @@ namespace cait {
 
 namespace {
 
-constexpr std::int64_t kGap = 12;       // between the tiles and around them
-constexpr std::int64_t kFrame = 3;      // thickness
-constexpr std::int64_t kAbove = 5;      // between an image and its caption
-constexpr std::int64_t kRoomy = 160;    // from this side on the letters are large
+constexpr std::int64_t kGap = 12;     // between the tiles and around them
+constexpr std::int64_t kFrame = 3;    // thickness
+constexpr std::int64_t kAbove = 5;    // between an image and its caption
+constexpr std::int64_t kRoomy = 160;  // from this side on the letters are large
 constexpr std::int64_t kMostSide = 4096;
 
 std::string_view take_line(std::string_view& text) {
@@ -52,8 +52,8 @@ struct Layout {
 void check(std::span<const SheetTile> tiles, const SheetStyle& style) {
     if (tiles.empty()) throw Error("contact sheet: expected at least one image, found none");
     if (style.columns < 1)
-        throw UsageError(fmt::format("contact sheet: expected at least 1 column, found {}",
-                                     style.columns));
+        throw UsageError(
+            fmt::format("contact sheet: expected at least 1 column, found {}", style.columns));
     if (style.side < 1 || style.side > kMostSide)
         throw UsageError(fmt::format("contact sheet: expected tiles of 1 to {} pixels, found {}",
                                      kMostSide, style.side));
@@ -89,10 +89,10 @@ Image contact_sheet(std::span<const SheetTile> tiles, const SheetStyle& style) {
     const std::int64_t width = layout.width(style.side);
     const std::int64_t height = layout.height();
     if (width * height > DecodeLimits{}.pixels)
-        throw UsageError(fmt::format("contact sheet: {} images of {} pixels make {}x{}; expected "
-                                     "at most {} pixels in all",
-                                     tiles.size(), style.side, width, height,
-                                     DecodeLimits{}.pixels));
+        throw UsageError(
+            fmt::format("contact sheet: {} images of {} pixels make {}x{}; expected "
+                        "at most {} pixels in all",
+                        tiles.size(), style.side, width, height, DecodeLimits{}.pixels));
 
     Image sheet = filled(width, height, style.background);
     draw_text(sheet, kGap, kGap, fit_text(style.title, width - 2 * kGap, layout.scale), style.text,

@@ -41,8 +41,8 @@ void crop(const ImageView& source, std::int64_t left, std::int64_t top, std::int
     const std::int64_t after = std::clamp(source.width - left, before, width);
     for (std::int64_t y = 0; y < height; ++y) {
         std::uint8_t* output = result.row(y);
-        const std::int64_t at = padding == Padding::reflect ? reflected(top + y, source.height)
-                                                            : top + y;
+        const std::int64_t at =
+            padding == Padding::reflect ? reflected(top + y, source.height) : top + y;
         if (at < 0 || at >= source.height) {
             fill(output, width, channels, colour);
             continue;

@@ -74,8 +74,8 @@ void paste(Image& canvas, const Image& source, std::int64_t left, std::int64_t t
 Image scaled(const Image& source, std::int64_t width, std::int64_t height, Scaling scaling) {
     if (scaling == Scaling::smooth) return resize(source, width, height, Filter::bicubic);
     if (width < 1 || height < 1)
-        throw Error(fmt::format("scale: expected a size of at least 1x1, found {}x{}", width,
-                                height));
+        throw Error(
+            fmt::format("scale: expected a size of at least 1x1, found {}x{}", width, height));
     Image result = Image::blank(width, height, source.channels);
     for (std::int64_t y = 0; y < height; ++y) {
         const std::uint8_t* from = source.row(y * source.height / height);

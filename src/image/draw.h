@@ -1,4 +1,5 @@
-// Drawing on an image in memory: rectangles, other images and text. Whatever lies outside is clipped.
+// Drawing on an image in memory: rectangles, other images and text. Whatever lies outside is
+// clipped.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "image/enhance.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "image/isa.h"
@@ -101,7 +102,7 @@ void adjust_contrast(Image& image, double factor) {
         const std::uint8_t* pixel = image.pixels.data() + i * image.channels;
         sum += image.channels == 3 ? luma(pixel) : *pixel;
     }
-    mix_with_constant(image, int(double(sum) / double(count) + 0.5), factor);
+    mix_with_constant(image, int(std::floor(double(sum) / double(count) + 0.5)), factor);
 }
 
 void adjust_brightness(Image& image, double factor) { mix_with_constant(image, 0, factor); }

@@ -1,5 +1,6 @@
-// Colour, contrast, brightness and sharpness, after ImageEnhance of Pillow: the image is mixed with,
-// or moved away from, a version without the property. A factor of 1 changes nothing, 0 takes it away.
+// Colour, contrast, brightness and sharpness, after ImageEnhance of Pillow: the image is mixed
+// with, or moved away from, a version without the property. A factor of 1 changes nothing, 0 takes
+// it away.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace cait {
 struct Image {
     std::int64_t width = 0;
     std::int64_t height = 0;
-    std::int64_t channels = 3;  // 3: RGB, 1: grey
+    std::int64_t channels = 3;         // 3: RGB, 1: grey
     std::vector<std::uint8_t> pixels;  // (height, width, channels)
 
     static Image blank(std::int64_t width, std::int64_t height, std::int64_t channels) {

@@ -1,5 +1,6 @@
-// How a loop is compiled twice, for any x86-64 and for AVX2: the body is an always-inlined function,
-// called from a plain one and from one marked CAIT_AVX2. Other processors only have the plain one.
+// How a loop is compiled twice, for any x86-64 and for AVX2: the body is an always-inlined
+// function, called from a plain one and from one marked CAIT_AVX2. Other processors only have the
+// plain one.
 #pragma once
 
 namespace cait {

@@ -12,9 +12,9 @@ constexpr unsigned char kFirst = ' ';
 constexpr unsigned char kLast = '~';
 constexpr std::size_t kOther = kLast - kFirst + 1;  // a box, the last one
 
-// Twelve glyphs side by side, so that they can be seen here as they are drawn. The last row is below
-// the line.
-constexpr std::array<std::string_view, kBands * kGlyphHeight> kRows = {
+// Twelve glyphs side by side, so that they can be seen here as they are drawn. The last row is
+// below the line.
+constexpr std::array<std::string_view, kBands* kGlyphHeight> kRows = {
     // space ! " # $ % & ' ( ) * +
     "..... ..#.. .#.#. ..... ..#.. ##... .##.. ..#.. ...#. .#... ..... .....",
     "..... ..#.. .#.#. .#.#. .#### ##..# #..#. ..#.. ..#.. ..#.. ..#.. ..#..",

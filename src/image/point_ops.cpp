@@ -1,6 +1,7 @@
 #include "image/point_ops.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace cait {
@@ -45,7 +46,8 @@ std::array<Histogram, 3> histograms(const Image& image) {
 
 PointTable contrast_table(const Histogram& histogram) {
     const auto used = [](std::uint32_t n) { return n != 0; };
-    const auto low = int(std::find_if(histogram.begin(), histogram.end(), used) - histogram.begin());
+    const auto low =
+        int(std::find_if(histogram.begin(), histogram.end(), used) - histogram.begin());
     const auto high =
         255 - int(std::find_if(histogram.rbegin(), histogram.rend(), used) - histogram.rbegin());
     if (high <= low) return identity();
@@ -57,7 +59,8 @@ PointTable contrast_table(const Histogram& histogram) {
 PointTable equalize_table(const Histogram& histogram) {
     const auto used = [](std::uint32_t n) { return n != 0; };
     const auto last = std::find_if(histogram.rbegin(), histogram.rend(), used);
-    const std::uint64_t total = std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0});
+    const std::uint64_t total =
+        std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0});
     const std::uint64_t step = (total - *last) / 255;
     if (step == 0) return identity();
     std::uint64_t sum = step / 2;
@@ -79,8 +82,17 @@ void map_channels(Image& image, Function table_for) {
 
 }  // namespace
 
+// Eight at a time: the compiler then knows that storing a pixel does not change the table.
 void apply_table(Image& image, const PointTable& table) {
-    for (std::uint8_t& value : image.pixels) value = table[value];
+    std::uint8_t* pixel = image.pixels.data();
+    std::size_t left = image.pixels.size();
+    for (; left >= 8; left -= 8, pixel += 8) {
+        std::uint8_t group[8];
+        std::memcpy(group, pixel, sizeof group);
+        for (std::uint8_t& value : group) value = table[value];
+        std::memcpy(pixel, group, sizeof group);
+    }
+    for (; left > 0; --left, ++pixel) *pixel = table[*pixel];
 }
 
 void apply_tables(Image& image, const std::array<PointTable, 3>& tables) {
@@ -107,9 +119,8 @@ void solarize(Image& image, double threshold) {
 }
 
 void solarize_add(Image& image, int addend, int threshold) {
-    apply_table(image, table_of([=](int i) {
-                    return i < threshold ? std::clamp(i + addend, 0, 255) : i;
-                }));
+    apply_table(
+        image, table_of([=](int i) { return i < threshold ? std::clamp(i + addend, 0, 255) : i; }));
 }
 
 void autocontrast(Image& image) { map_channels(image, contrast_table); }

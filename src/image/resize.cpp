@@ -34,8 +34,8 @@ void check(const ImageView& source, const Box& box, const ResizeTarget& target) 
                              target.top + target.part_height <= target.height;
     if (!part_inside)
         throw Error(fmt::format("resize: expected a part inside {}x{}, found {}x{} at ({}, {})",
-                                target.width, target.height, target.part_width,
-                                target.part_height, target.left, target.top));
+                                target.width, target.height, target.part_width, target.part_height,
+                                target.left, target.top));
 }
 
 void copy(const ImageView& source, bool mirror, std::uint8_t* output) {
@@ -53,10 +53,10 @@ void copy(const ImageView& source, bool mirror, std::uint8_t* output) {
 void resize(const ImageView& source, const Box& box, const ResizeTarget& target, Filter filter,
             bool mirror, Image& result, ResizeWorkspace& workspace) {
     check(source, box, target);
-    const bool across = target.width != source.width || box.left != 0 ||
-                        box.right != double(target.width);
-    const bool down = target.height != source.height || box.top != 0 ||
-                      box.bottom != double(target.height);
+    const bool across =
+        target.width != source.width || box.left != 0 || box.right != double(target.width);
+    const bool down =
+        target.height != source.height || box.top != 0 || box.bottom != double(target.height);
     reshape(result, target.part_width, target.part_height, source.channels);
     const std::int64_t row_bytes = target.part_width * source.channels;
 

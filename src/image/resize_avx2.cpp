@@ -1,5 +1,5 @@
-// The resize passes with AVX2. A 22-bit weight does not fit the 16-bit multiplier, so it is split in
-// two and the parts are summed apart: as exact as 32-bit products, at half their cost.
+// The resize passes with AVX2. A 22-bit weight does not fit the 16-bit multiplier, so it is split
+// in two and the parts are summed apart: as exact as 32-bit products, at half their cost.
 #include "image/resize_kernels.h"
 
 #if defined(__x86_64__)
@@ -15,8 +15,8 @@ namespace cait {
 
 namespace {
 
-constexpr int kRows = 4;       // that the horizontal pass takes at a time
-constexpr int kChunk = 4;      // taps of three channels in one 16-byte load
+constexpr int kRows = 4;   // that the horizontal pass takes at a time
+constexpr int kChunk = 4;  // taps of three channels in one 16-byte load
 constexpr int kLoadBytes = 16;
 
 // Four RGB pixels per half register, one row in each half: the channels of two neighbouring pixels
@@ -100,10 +100,9 @@ struct FourPixels {
     const std::int64_t last = weights.outputs - 1;
     for (std::int64_t x = 0; x <= last; ++x) {
         const std::int64_t o = mirror ? last - x : x;
-        const FourPixels pixels =
-            four_pixels(rows, std::int64_t(weights.first[std::size_t(o)]) * 3,
-                        weights.count[std::size_t(o)], weights.high.data() + o * weights.taps,
-                        weights.low.data() + o * weights.taps);
+        const FourPixels pixels = four_pixels(
+            rows, std::int64_t(weights.first[std::size_t(o)]) * 3, weights.count[std::size_t(o)],
+            weights.high.data() + o * weights.taps, weights.low.data() + o * weights.taps);
         // Four bytes are stored for three; the next pixel overwrites the fourth.
         const std::size_t bytes = x < last ? 4 : 3;
         for (int r = 0; r < kRows; ++r) std::memcpy(outputs[r] + x * 3, &pixels.bytes[r], bytes);

@@ -8,8 +8,8 @@
 
 namespace cait {
 
-// Rows [0, source.height) of the source, each resampled to weights.outputs pixels; with `mirror` the
-// result is flipped from left to right. Output rows lie `stride` bytes apart.
+// Rows [0, source.height) of the source, each resampled to weights.outputs pixels; with `mirror`
+// the result is flipped from left to right. Output rows lie `stride` bytes apart.
 using HorizontalPass = void (*)(const ImageView& source, const ResizeWeights& weights, bool mirror,
                                 std::uint8_t* output, std::int64_t stride);
 

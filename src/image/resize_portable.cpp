@@ -1,4 +1,5 @@
-// The resize passes in plain C++: the reference for the vector kernels, and the only ones elsewhere.
+// The resize passes in plain C++: the reference for the vector kernels, and the only ones
+// elsewhere.
 #include <algorithm>
 #include <vector>
 

@@ -30,8 +30,8 @@ double bilinear(double x) {
     return x < 1 ? 1 - x : 0;
 }
 
-// Keys' cubic with a = -0.5. The order of the operations is part of the definition here: another one
-// rounds differently in the last bit.
+// Keys' cubic with a = -0.5. The order of the operations is part of the definition here: another
+// one rounds differently in the last bit.
 double bicubic(double x) {
     constexpr double kA = -0.5;
     x = std::fabs(x);
@@ -79,8 +79,8 @@ std::string_view filter_name(Filter filter) { return kFilters[std::size_t(filter
 Filter parse_filter(std::string_view name) {
     for (const NamedFilter& known : kFilters)
         if (known.name == name) return known.filter;
-    throw UsageError(fmt::format(
-        "interpolation: expected box, bilinear, bicubic or lanczos, found '{}'", name));
+    throw UsageError(
+        fmt::format("interpolation: expected box, bilinear, bicubic or lanczos, found '{}'", name));
 }
 
 void ResizeWeights::compute(std::int64_t size, float begin, float end, std::int64_t total,
@@ -102,8 +102,9 @@ void ResizeWeights::compute(std::int64_t size, float begin, float end, std::int6
 
     for (std::int64_t o = 0; o < outputs; ++o) {
         const double centre = double(begin) + (double(output_begin + o) + 0.5) * scale;
-        const auto from = std::max(std::int64_t(centre - support + 0.5), std::int64_t(0));
-        const auto to = std::min(std::int64_t(centre + support + 0.5), size);
+        const auto from =
+            std::max(std::int64_t(std::floor(centre - support + 0.5)), std::int64_t(0));
+        const auto to = std::min(std::int64_t(std::floor(centre + support + 0.5)), size);
         const std::int64_t used = to - from;
         evaluate(filter, exact, used, from, centre, shrink);
         double sum = 0;

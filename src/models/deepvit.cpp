@@ -110,11 +110,7 @@ void record(Builder& b, const DeepvitConfig& c) {
     x = add_position(b, x, patch_grid(c.image_size, c.patch), 1);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
 
-    const Affine norm = b.norm_params("norm", c.dim);
-    b.output("tokens",
-             [&] { return b.layer_norm(b.slice(x, 1, 1, x.extent(1)), norm, kNormEpsilon); });
-    const Value features = b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
-    b.output("features", features);
+    const Value features = class_features(b, x, 1).features;
     output_logits(b, class_head(b, "head", features, c.classes), {});
 }
 
@@ -148,8 +144,8 @@ Family deepvit_family() {
             c.residual_scale = 0.5;
         }
         c.drop_path = 0.1;
-        family.presets.push_back(preset(fmt::format("deepvit_{}", m.name), c, {m.top1, {}}, 0.9,
-                                        Normalisation::half));
+        family.presets.push_back(
+            preset(fmt::format("deepvit_{}", m.name), c, {m.top1, {}}, 0.9, Normalisation::half));
     }
     return family;
 }

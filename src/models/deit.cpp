@@ -46,11 +46,7 @@ void record(Builder& b, const DeitConfig& c) {
                                .mlp_ratio = c.mlp_ratio,
                                .drop_path = linear_drop_path(c.drop_path, i, c.depth)});
 
-    const Affine norm = b.norm_params("norm", c.dim);
-    b.output("tokens",
-             [&] { return b.layer_norm(b.slice(x, 1, prefix, x.extent(1)), norm, kNormEpsilon); });
-    const Value features = b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
-    b.output("features", features);
+    const auto [norm, features] = class_features(b, x, prefix);
     const Value logits = class_head(b, "head", features, c.classes);
     if (!c.distilled) return output_logits(b, logits, {});
     const Value distilled = b.layer_norm(token_vector(b, x, 1), norm, kNormEpsilon);

@@ -50,11 +50,7 @@ void record(Builder& b, const Deit3Config& c) {
                                .init = block_init_of(c.residual, c.dim, c.mlp_ratio, blocks)};
     for (std::int64_t i = 0; i < c.depth; ++i) x = transformer_block(b, i, x, options);
 
-    const Affine norm = b.norm_params("norm", c.dim);
-    b.output("tokens",
-             [&] { return b.layer_norm(b.slice(x, 1, 1, x.extent(1)), norm, kNormEpsilon); });
-    const Value features = b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
-    b.output("features", features);
+    const Value features = class_features(b, x, 1).features;
     output_logits(b, class_head(b, "head", features, c.classes, head_init_of(c.residual)), {});
 }
 

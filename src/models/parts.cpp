@@ -64,6 +64,16 @@ Value token_vector(Builder& b, Value tokens, std::int64_t index, Location where)
                      {Shape::kBatch, tokens.extent(-1)}, where);
 }
 
+ClassFeatures class_features(Builder& b, Value x, std::int64_t prefix, Location where) {
+    const Affine norm = b.norm_params("norm", x.extent(-1), where);
+    b.output("tokens", [&] {
+        return b.layer_norm(b.slice(x, 1, prefix, x.extent(1), where), norm, kNormEpsilon, where);
+    });
+    const Value features = b.layer_norm(token_vector(b, x, 0, where), norm, kNormEpsilon, where);
+    b.output("features", features);
+    return {norm, features};
+}
+
 Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
                  const Init& init, Location where) {
     return b.linear(name, features, classes,

@@ -45,6 +45,16 @@ double linear_drop_path(double rate, std::int64_t i, std::int64_t depth);
 Value token_vector(Builder& b, Value tokens, std::int64_t index,
                    Location where = Location::current());
 
+// The last norm (parameters norm.*) and the class token after it, with the taps features and
+// tokens.
+struct ClassFeatures {
+    Affine norm;
+    Value features;  // [B, D]
+};
+// x [B, prefix + N, D], class token first.
+ClassFeatures class_features(Builder& b, Value x, std::int64_t prefix,
+                             Location where = Location::current());
+
 // The classifier: parameters name.{weight,bias}, replaced on loading when the classes differ.
 Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
                  const Init& init = Init::trunc_normal(0.02), Location where = Location::current());

@@ -113,8 +113,8 @@ Family vit_family() {
                 const std::string name = fmt::format("vit_{}_patch{}_{}", size.name, patch, pixels);
                 if (name == "vit_base_patch16_384") reported.top1 = 77.9;
                 if (name == "vit_large_patch16_384") reported.top1 = 76.5;
-                family.presets.push_back(preset(name, c, reported, pixels == 384 ? 1.0 : 0.9,
-                                                Normalisation::half));
+                family.presets.push_back(
+                    preset(name, c, reported, pixels == 384 ? 1.0 : 0.9, Normalisation::half));
             }
     return family;
 }

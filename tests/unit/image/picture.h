@@ -48,14 +48,14 @@ struct Golden {
     Image image() const {
         const Shape& shape = tensor.shape();
         Image result = Image::blank(shape[1], shape[0], shape[2]);
-        std::memcpy(result.pixels.data(), tensor.bytes().data(), result.pixels.size());
+        std::memcpy(result.pixels.data(), tensor.bytes(), result.pixels.size());
         return result;
     }
     // Copied, for a tensor in the file need not be aligned.
     template <class Number>
     std::vector<Number> numbers() const {
-        std::vector<Number> values(tensor.bytes().size() / sizeof(Number));
-        std::memcpy(values.data(), tensor.bytes().data(), tensor.bytes().size());
+        std::vector<Number> values(tensor.byte_size() / sizeof(Number));
+        std::memcpy(values.data(), tensor.bytes(), tensor.byte_size());
         return values;
     }
     std::string name() const {
@@ -66,7 +66,8 @@ struct Golden {
 };
 
 // Those of the file whose first word is `first`, or, without it, all.
-inline std::vector<Golden> golden(const std::filesystem::path& file, const std::string& first = "") {
+inline std::vector<Golden> golden(const std::filesystem::path& file,
+                                  const std::string& first = "") {
     std::vector<Golden> found;
     for (const NamedTensor& named : TensorFile::open(file).tensors) {
         std::istringstream stream(named.name);

@@ -74,7 +74,8 @@ TEST(Resize, MirrorsWhileItResizes) {
         Image expected = resize(source, width, height, Filter::bilinear);
         flip_horizontally(expected);
         Image found;
-        resize(source, ResizeTarget::whole(width, height), Filter::bilinear, true, found, workspace);
+        resize(source, ResizeTarget::whole(width, height), Filter::bilinear, true, found,
+               workspace);
         EXPECT_EQ(found, expected) << width << "x" << height;
     }
 }
