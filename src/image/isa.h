@@ -3,11 +3,23 @@
 // plain one.
 #pragma once
 
+#include <cstdlib>
+#include <string_view>
+
 namespace cait {
+
+// CAIT_ISA=portable switches the vector loops off, for tests and to track down a difference.
+inline bool portable_is_forced() {
+    const char* isa = std::getenv("CAIT_ISA");
+    return isa != nullptr && std::string_view(isa) == "portable";
+}
 
 #if defined(__x86_64__)
 #define CAIT_AVX2 [[gnu::target("avx2")]]
-inline bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+inline bool has_avx2() {
+    static const bool kAvailable = __builtin_cpu_supports("avx2") != 0 && !portable_is_forced();
+    return kAvailable;
+}
 #else
 #define CAIT_AVX2
 inline bool has_avx2() { return false; }

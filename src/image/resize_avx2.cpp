@@ -1,5 +1,6 @@
 // The resize passes with AVX2. A 22-bit weight does not fit the 16-bit multiplier, so it is split
 // in two and the parts are summed apart: as exact as 32-bit products, at half their cost.
+#include "image/isa.h"
 #include "image/resize_kernels.h"
 
 #if defined(__x86_64__)
@@ -185,7 +186,7 @@ bool readable(const ImageView& source, const std::uint8_t* row) {
 
 }  // namespace
 
-bool avx2_resize_available() { return __builtin_cpu_supports("avx2") != 0; }
+bool avx2_resize_available() { return has_avx2(); }
 ResizeKernels avx2_resize_kernels() { return {horizontal, vertical}; }
 
 #else
