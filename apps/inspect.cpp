@@ -7,6 +7,7 @@
 #include "command.h"
 #include "declare/expected.h"
 #include "models/catalogue.h"
+#include "weights/printable.h"
 #include "weights/weight_file.h"
 
 namespace cait::app {
@@ -53,16 +54,6 @@ void print_json(const WeightFile& file) {
     fmt::print("{}\n", summary.dump(2, ' ', false, Handler::replace));
 }
 
-// Names and metadata come from the file: control characters must not reach the terminal.
-std::string safe(const std::string& text) {
-    std::string shown;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        shown += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-    }
-    return shown;
-}
-
 void print_text(const WeightFile& file, const std::string& path) {
     const Totals totals = totals_of(file);
     fmt::print("{}: {}, {} tensors, {}values, {}\n", path, file.format, file.tensors.size(),
@@ -71,11 +62,10 @@ void print_text(const WeightFile& file, const std::string& path) {
         fmt::print("  {} x {}\n", count, dtype);
     constexpr std::size_t kLongest = 200;
     for (const auto& [key, value] : file.metadata)
-        fmt::print("  {} = {}{}\n", safe(key), safe(value.substr(0, kLongest)),
-                   value.size() > kLongest ? "…" : "");
-    for (const std::string& name : file.skipped) fmt::print("  skipped: {}\n", safe(name));
+        fmt::print("  {} = {}\n", printable(key), printable(value, kLongest));
+    for (const std::string& name : file.skipped) fmt::print("  skipped: {}\n", printable(name));
     for (const NamedTensor& entry : file.tensors)
-        fmt::print("{:<48} {:<9} {}\n", safe(entry.name), name_of(entry.tensor.dtype()),
+        fmt::print("{:<48} {:<9} {}\n", printable(entry.name), name_of(entry.tensor.dtype()),
                    entry.tensor.shape().to_string());
 }
 
@@ -102,11 +92,11 @@ void run(const InspectArguments& arguments) {
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
     const WeightFile file =
         open_weights(arguments.file, {.prefer_ema = arguments.model.prefer_ema});
+    if (!arguments.model.model.empty()) check_fit(arguments);  // a misfit is all that is said
     if (arguments.json)
         print_json(file);
     else
         print_text(file, arguments.file);
-    if (!arguments.model.model.empty()) check_fit(arguments);
 }
 
 }  // namespace

@@ -4,10 +4,10 @@ import pathlib
 
 import torch
 from safetensors.numpy import save_file
-from torch.nn.functional import cross_entropy
 
 import reference
 from pattern import fill, images
+from training import train
 
 PATH = pathlib.Path(__file__).parent / "data" / "cait_training.safetensors"
 CASE = {"model": "cait_xxs24_224", "batch": 4,
@@ -15,9 +15,6 @@ CASE = {"model": "cait_xxs24_224", "batch": 4,
                 "heads": "4", "class_layers": "2"}}
 LABELS = [0, 3, 1, 4]
 LEARNING_RATE = 0.05
-STEPS = 10
-# Biases the softmax cannot see have no gradient; what float64 leaves of it is rounding.
-NOISE = 1e-13
 
 
 def main():
@@ -25,19 +22,7 @@ def main():
     model.double().train()
     named = fill(model)
     x, labels = images(CASE["batch"], 3, 32, 32).double(), torch.tensor(LABELS)
-    losses, tensors = [], {}
-    for step in range(STEPS):
-        model.zero_grad()
-        loss = cross_entropy(model(x), labels)
-        loss.backward()
-        losses.append(loss.item())
-        for name, parameter in named.items():
-            if step == 0:
-                grad = parameter.grad
-                grad = torch.where(grad.abs() < NOISE, 0, grad)
-                tensors[f"grad.{name}"] = grad.float().numpy()
-            parameter.data -= LEARNING_RATE * parameter.grad
-    tensors["losses"] = torch.tensor(losses).float().numpy()
+    tensors, losses = train(model, named, x, labels, LEARNING_RATE)
     assert all(later < sooner for sooner, later in zip(losses, losses[1:])), losses
     # One metadata entry only: the writer does not keep the order of several.
     about = CASE | {"labels": LABELS, "learning_rate": LEARNING_RATE, "reference": words,

@@ -8,11 +8,11 @@ from safetensors.numpy import save_file
 from timm.layers import set_fused_attn
 from timm.models.volo import VOLO, Attention, ClassAttention, OutlookAttention
 from torch import nn
-from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
 from make_models import stored, write
 from pattern import fill, images
+from training import train
 
 DATA = pathlib.Path(__file__).parent / "data"
 WORDS = f"timm {timm.__version__} VOLO, torch {torch.__version__.split('+')[0]}, float64"
@@ -35,8 +35,6 @@ TRAINING = {"model": "volo_d1_224", "batch": 4,
                     "aux_head": "false"}}
 LABELS = [0, 3, 1, 4]
 LEARNING_RATE = 0.003
-STEPS = 10
-NOISE = 1e-13  # what float64 leaves of a gradient that is zero
 
 
 def numbers(text):
@@ -137,21 +135,7 @@ def make_training():
     named = {name: tensor for name, tensor in fill(model).items()
              if not name.endswith("num_batches_tracked")}
     x, labels = images(TRAINING["batch"], 3, *size_of(config)).double(), torch.tensor(LABELS)
-    losses, tensors = [], {}
-    for step in range(STEPS):
-        model.zero_grad()
-        loss = cross_entropy(model(x), labels)
-        loss.backward()
-        losses.append(loss.item())
-        for name, tensor in named.items():
-            if step == 0 and tensor.requires_grad:
-                grad = torch.where(tensor.grad.abs() < NOISE, 0, tensor.grad)
-                tensors[f"grad.{name}"] = grad.float().numpy()
-            elif step == 0:
-                tensors[f"after.{name}"] = tensor.float().numpy().copy()
-            if tensor.requires_grad:
-                tensor.data -= LEARNING_RATE * tensor.grad
-    tensors["losses"] = torch.tensor(losses).float().numpy()
+    tensors, losses = train(model, named, x, labels, LEARNING_RATE)
     assert all(later < sooner for sooner, later in zip(losses, losses[1:])), losses
     about = TRAINING | {"labels": LABELS, "learning_rate": LEARNING_RATE, "reference": WORDS,
                         "tensors": "grad.NAME at the pattern weights; after.NAME of running "

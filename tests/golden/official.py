@@ -12,12 +12,11 @@ from make_models import deviation, stored, write
 from pattern import fill, images
 from reference import parse_size
 from safetensors.numpy import save_file
-from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
+from training import train
 
 DATA = pathlib.Path(__file__).parent / "data"
 LABELS = [0, 3, 1, 4]
-STEPS = 10
 NOISE = 1e-12  # what float64 leaves of a gradient that is zero
 HOW = ("one image, 1000 classes, one multiply-add = 1: Linear, convolution and matrix products by "
        "output size times fan-in, without biases; nothing else is counted. Half of "
@@ -67,21 +66,7 @@ def make_training(family, repository, item, learning_rate, presets, build):
              if not name.endswith("num_batches_tracked")}
     size = parse_size(config["image_size"])
     x, labels = images(item["batch"], 3, *size).double(), torch.tensor(LABELS)
-    losses, tensors = [], {}
-    for step in range(STEPS):
-        model.zero_grad()
-        loss = cross_entropy(model(x), labels)
-        loss.backward()
-        losses.append(loss.item())
-        for name, tensor in named.items():
-            if step == 0 and tensor.requires_grad:
-                grad = torch.where(tensor.grad.abs() < NOISE, 0, tensor.grad)
-                tensors[f"grad.{name}"] = grad.float().numpy()
-            elif step == 0:
-                tensors[f"after.{name}"] = tensor.float().numpy().copy()
-            if tensor.requires_grad:
-                tensor.data -= learning_rate * tensor.grad
-    tensors["losses"] = torch.tensor(losses).float().numpy()
+    tensors, losses = train(model, named, x, labels, learning_rate, NOISE)
     assert all(later < sooner for sooner, later in zip(losses, losses[1:])), losses
     about = item | {"labels": LABELS, "learning_rate": learning_rate,
                     "reference": words(repository),
