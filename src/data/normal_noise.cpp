@@ -4,7 +4,7 @@
 #include <bit>
 #include <numbers>
 
-#include "image/isa.h"
+#include "core/isa.h"
 
 namespace cait {
 

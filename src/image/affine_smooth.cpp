@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "image/affine_kernels.h"
-#include "image/isa.h"
+#include "core/isa.h"
 
 namespace cait {
 

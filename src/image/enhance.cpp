@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "image/isa.h"
+#include "core/isa.h"
 #include "image/point_ops.h"
 
 namespace cait {

@@ -1,0 +1,105 @@
+// How many images a second the loader prepares for training. `./dev bench data` runs these beside
+// torchvision on the same files; by themselves they need CAIT_BENCH_IMAGES, a folder of classes.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cait/error.h"
+#include "core/philox.h"
+#include "data/loader.h"
+#include "data/open_dataset.h"
+#include "data/train_transform.h"
+
+namespace cait {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One epoch from the first file to the last batch, threads started and ended included.
+std::size_t run_epoch(const DatasetPtr& dataset, const TrainSettings& settings, int threads,
+                      std::uint64_t epoch) {
+    SamplerOptions order;
+    order.size = dataset->size();
+    order.batch = 32;
+    order.tail = Tail::keep;
+    LoaderOptions options;
+    options.height = settings.height;
+    options.width = settings.width;
+    options.threads = threads;
+    options.start.epoch = epoch;
+    options.epochs = epoch + 1;
+    const FloatTransform prepare =
+        [transform = TrainTransform(settings), workspace = TrainWorkspace()](
+            const Image& image, const SampleKey& key, std::span<float> out) mutable {
+            transform.apply(image, key, workspace, out);
+        };
+    Loader loader(dataset, Sampler(order), prepare, options);
+    std::size_t images = 0;
+    while (const Batch* batch = loader.next()) images += batch->size;
+    return images;
+}
+
+void count_epochs(benchmark::State& state, const DatasetPtr& dataset,
+                  const TrainSettings& settings) {
+    const int threads = int(state.range(0));
+    std::uint64_t epoch = 0;
+    run_epoch(dataset, settings, threads, epoch++);  // the files come into the page cache
+    std::size_t images = 0;
+    for (auto _ : state) images += run_epoch(dataset, settings, threads, epoch++);
+    state.SetItemsProcessed(std::int64_t(images));
+}
+
+// The argument is the number of loader threads.
+void data_photos(benchmark::State& state) {
+    const char* folder = std::getenv("CAIT_BENCH_IMAGES");
+    if (folder == nullptr) return state.SkipWithError("CAIT_BENCH_IMAGES names no folder");
+    TrainSettings settings;
+    settings.policy = parse_policy("rand-m9-mstd0.5-inc1");
+    settings.erasing.probability = 0.25;
+    count_epochs(state, open_dataset(std::string("folder:") + folder), settings);
+}
+BENCHMARK(data_photos)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// A CIFAR-10 folder of noise, gone when this is.
+class TemporaryCifar {
+public:
+    TemporaryCifar() {
+        std::string name = (fs::temp_directory_path() / "cait-bench-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) throw Error(name + ": cannot be made");
+        path_ = name;
+        std::ofstream names(path_ / "batches.meta.txt");
+        for (int c = 0; c < 10; ++c) names << "class" << c << '\n';
+        RandomStream random(1, "cifar");
+        std::vector<char> record(1 + 3 * 32 * 32);
+        std::ofstream file(path_ / "test_batch.bin", std::ios::binary);
+        for (int i = 0; i < 10'000; ++i) {
+            for (char& byte : record) byte = char(random.bits());
+            record[0] = char(i % 10);
+            file.write(record.data(), std::streamsize(record.size()));
+        }
+    }
+    ~TemporaryCifar() { fs::remove_all(path_); }
+    TemporaryCifar(const TemporaryCifar&) = delete;
+    TemporaryCifar& operator=(const TemporaryCifar&) = delete;
+
+    std::string uri() const { return "cifar10:" + path_.string() + "?split=test"; }
+
+private:
+    fs::path path_;
+};
+
+void data_cifar(benchmark::State& state) {
+    const TemporaryCifar folder;
+    TrainSettings settings;
+    settings.height = settings.width = 32;
+    settings.crop = CropKind::padded;
+    count_epochs(state, open_dataset(folder.uri()), settings);
+}
+BENCHMARK(data_cifar)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace cait

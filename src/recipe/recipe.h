@@ -1,0 +1,161 @@
+// How a model is trained: everything that a run needs beside the data, as plain values. A recipe is
+// read from TOML (recipe_file.h), changed key by key (recipe_keys.h) and kept beside the run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/mixup.h"
+#include "data/random_erasing.h"
+#include "data/train_transform.h"
+
+namespace cait {
+
+// [model]: every other key of the table is a setting of the model itself (docs/models.md).
+struct ModelPart {
+    std::string name = "cait_xxs24_224";
+    std::string weights;  // a file to start from; empty: fresh weights
+    bool prefer_ema = false;
+    std::vector<std::pair<std::string, std::string>> settings;
+};
+
+// [data]
+struct DataPart {
+    std::string train;         // data set names, as `cait data` takes them
+    std::string val;           // empty: the other part of `train`, where it has one
+    std::int64_t batch = 128;  // images per optimiser step in all processes together
+    std::int64_t val_batch = 256;
+    std::int64_t threads = 0;    // loader threads per process; 0: as many as cores
+    std::int64_t repeats = 1;    // repeated augmentation
+    double max_bad = 0.05;       // unreadable share of an epoch that ends the run
+    std::string mean = "model";  // model (what the preset expects), imagenet, half, data (measured)
+};
+
+// [augment]
+struct AugmentPart {
+    CropKind crop = CropKind::random_resized;
+    Interval scale{0.08, 1.0};
+    Interval ratio{3.0 / 4, 4.0 / 3};
+    Filter filter = Filter::bicubic;
+    double flip = 0.5;
+    std::string policy = "none";  // "rand-m9-mstd0.5-inc1", "auto", "trivial", "three", "none"
+    std::string jitter = "0";     // "0.3" or "0.4,0.4,0.2,0.1"
+    bool force_jitter = false;
+    double erase = 0;  // probability
+    EraseMode erase_mode = EraseMode::pixel;
+    std::int64_t erase_count = 1;
+    double mixup = 0;   // alpha; 0: off
+    double cutmix = 0;  // alpha; 0: off
+    double mix_probability = 1;
+    double mix_switch = 0.5;
+    MixMode mix_mode = MixMode::batch;
+    std::int64_t mix_off_epoch = 0;  // from this epoch on neither; 0: never switched off
+};
+
+enum class OptimizerKind { adamw, lamb, sgd };
+enum class ClipKind { none, norm, value };
+enum class DecayRule {
+    facebook,  // 1-D tensors, biases, pos_embed and cls_token do not decay
+    timm,      // and neither does dist_token
+};
+
+// [optim]
+struct OptimPart {
+    OptimizerKind name = OptimizerKind::adamw;
+    double lr = 5e-4;
+    std::int64_t lr_batch = 512;  // lr is for this batch and grows with it; 0: lr as it stands
+    double weight_decay = 0.05;
+    DecayRule decay_rule = DecayRule::facebook;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double epsilon = 1e-8;
+    double momentum = 0.9;   // sgd
+    bool nesterov = true;    // sgd
+    double layer_decay = 1;  // each layer below the head learns this much slower; 1: off
+    ClipKind clip = ClipKind::none;
+    double clip_at = 1;
+    std::int64_t accumulate = 1;  // parts that a batch is worked through in
+};
+
+enum class ScheduleKind { cosine, step, constant };
+enum class ScheduleUnit { step, epoch };
+
+// [schedule]; lengths are in epochs
+struct SchedulePart {
+    ScheduleKind name = ScheduleKind::cosine;
+    ScheduleUnit unit = ScheduleUnit::step;  // how often the rate moves
+    double epochs = 300;
+    double warmup = 5;
+    double warmup_lr = 1e-6;
+    double min_lr = 1e-5;
+    double cooldown = 0;     // further epochs at min_lr
+    double step_every = 30;  // schedule "step"
+    double step_factor = 0.1;
+};
+
+enum class LossKind { cross_entropy, bce, token_label };
+enum class Distillation { none, soft, hard };
+
+// [loss]
+struct LossPart {
+    LossKind name = LossKind::cross_entropy;
+    double smoothing = 0;
+    double bce_threshold = 0;  // targets above it count as 1 (DeiT III); below 0: kept soft
+    bool cosub = false;
+    double token_weight = 0.5;  // of VOLO's dense term
+};
+
+// [distill]
+struct DistillPart {
+    Distillation kind = Distillation::none;
+    std::string teacher;  // a model file, or a name of the catalogue with `weights`
+    std::string weights;
+    double alpha = 0.5;
+    double temperature = 1;
+    bool cache = false;  // teacher logits kept per image; only where augmentation is off
+};
+
+enum class Tune { all, attention, head };
+
+// [train]
+struct TrainPart {
+    std::int64_t seed = 0;
+    std::string precision = "fp32";  // or bf16
+    Tune tune = Tune::all;           // head: linear probe on a frozen trunk
+    double ema = 0;                  // decay per step; 0: off
+    bool ema_warmup = false;         // smaller decay in the first steps: min(decay, (1+t)/(10+t))
+    std::int64_t threads = 0;        // of the products; 0: as many as cores
+    std::string device = "cpu";
+};
+
+// [eval]
+struct EvalPart {
+    double crop_ratio = 0;   // 0: the model's own
+    std::int64_t every = 1;  // epochs
+    std::string crop_mode = "centre";
+};
+
+// [save]
+struct SavePart {
+    std::int64_t steps = 0;       // also every so many steps; 0: at the end of epochs only
+    std::int64_t keep_every = 0;  // epochs whose checkpoint stays for good; 0: none
+    std::string best = "top1";    // what decides: top1, top5, loss, top1_ema
+};
+
+struct Recipe {
+    std::string about;  // one line for people
+    ModelPart model;
+    DataPart data;
+    AugmentPart augment;
+    OptimPart optim;
+    SchedulePart schedule;
+    LossPart loss;
+    DistillPart distill;
+    TrainPart train;
+    EvalPart eval;
+    SavePart save;
+};
+
+}  // namespace cait
