@@ -23,7 +23,13 @@ int run(int argc, char** argv) {
     add_models_command(app);
     add_inspect_command(app);
     add_convert_command(app);
-    add_forward_command(app, {argc, argv});
+    int status = 0;
+    const Invocation invocation{argc, argv, &status};
+    add_train_command(app, invocation);
+    add_predict_command(app, invocation);
+    add_attend_command(app, invocation);
+    add_eval_command(app, invocation);
+    add_forward_command(app, invocation);
     add_preprocess_command(app);
     add_data_command(app);
     try {
@@ -36,7 +42,7 @@ int run(int argc, char** argv) {
                    chosen.empty() ? "" : chosen.front()->get_name() + " ");
         return kUsageError;
     }
-    return 0;
+    return status;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace cait::app {
 struct Invocation {
     int argc = 0;
     char** argv = nullptr;
+    int* status = nullptr;  // where a command that did its work puts another exit code than 0
 };
 
 void add_models_command(CLI::App& app);
@@ -21,6 +22,10 @@ void add_inspect_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_forward_command(CLI::App& app, const Invocation& invocation);
+void add_eval_command(CLI::App& app, const Invocation& invocation);
+void add_train_command(CLI::App& app, const Invocation& invocation);
+void add_predict_command(CLI::App& app, const Invocation& invocation);
+void add_attend_command(CLI::App& app, const Invocation& invocation);
 void add_preprocess_command(CLI::App& app);
 
 // Adds a sub-command whose --help ends with an example.

@@ -7,6 +7,7 @@
 #include "core/convert.h"
 #include "core/rename.h"
 #include "models/catalogue.h"
+#include "weights/checksum.h"
 #include "weights/safetensors.h"
 #include "weights/weight_file.h"
 
@@ -63,6 +64,7 @@ void run(const ConvertArguments& arguments) {
             tensors.push_back({to_alias(name, renames), tensor});
     }
     convert_floats(tensors, arguments.dtype);
+    metadata[kChecksumKey] = checksums(tensors);
     write_safetensors(arguments.output, tensors, metadata);
     fmt::print(stderr, "wrote {} ({} tensors)\n", arguments.output, tensors.size());
 }

@@ -15,6 +15,7 @@
 #include "image/draw.h"
 #include "image/encode.h"
 #include "progress.h"
+#include "recipe/recipe_data.h"
 
 namespace cait::app {
 
@@ -91,7 +92,7 @@ void print_result(const PreviewArguments& arguments, const Image& sheet, std::si
 
 void run(const PreviewArguments& arguments) {
     const bool plain = arguments.recipe == "none";
-    recipe_settings(arguments.recipe, kUsualSize);  // a wrong name, before anything is read
+    const Recipe recipe = recipe_to_show(arguments.recipe);
     const DatasetPtr dataset = arguments.data.open();
     RandomImages images(*dataset, arguments.seed);
     std::optional<TileMaker> maker;
@@ -105,7 +106,8 @@ void run(const PreviewArguments& arguments) {
         if (!index) break;
         if (shown++ == 0) {
             size = size_for(arguments, image);
-            maker.emplace(recipe_settings(arguments.recipe, size));
+            // Mixup, which happens to a batch, is left out; so is the mean, which is not seen.
+            maker.emplace(train_settings(recipe, size, size, kImageNetMean, kImageNetDeviation));
         }
         // With one column there is no room for the original.
         const std::string label = dataset->classes()[std::size_t(dataset->label(*index))];
@@ -146,7 +148,8 @@ void add_data_preview(CLI::App& data) {
     arguments->data.add_to(*command);
     command
         ->add_option("--augment", arguments->recipe,
-                     "none, deit, deit3, cifar, or a policy: rand-…, original, trivial, three")
+                     "A recipe (deit, deit3-1k, small, …, or a .toml file), or a policy: rand-…, "
+                     "original, trivial, three, none")
         ->type_name("RECIPE")
         ->capture_default_str();
     command->add_option("--output", arguments->output, "The .png or .jpg file to write")

@@ -5,32 +5,31 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cait/error.h"
 #include "data/random.h"
+#include "recipe/recipe_file.h"
+#include "recipe/recipe_keys.h"
 
 namespace cait::app {
 
 namespace {
 
-constexpr std::int64_t kPaddedUpTo = 32;  // where DeiT crops with padding instead
+bool is_policy(const std::string& text) {
+    try {
+        parse_policy(text);
+    } catch (const UsageError&) {
+        return text.starts_with("rand");  // meant as one: its own message says what is wrong
+    }
+    return true;
+}
 
 }  // namespace
 
-TrainSettings recipe_settings(const std::string& recipe, std::int64_t size) {
-    TrainSettings settings;
-    settings.height = settings.width = size;
-    if (recipe == "deit") {
-        settings.policy = parse_policy("rand-m9-mstd0.5-inc1");
-        settings.erasing.probability = 0.25;
-        if (size <= kPaddedUpTo) settings.crop = CropKind::padded;
-    } else if (recipe == "deit3") {
-        settings.policy = parse_policy("three");
-        settings.jitter = ColourJitter::parse("0.3");
-    } else if (recipe == "cifar") {
-        settings.crop = CropKind::padded;
-    } else {
-        settings.policy = parse_policy(recipe);
-    }
-    return settings;
+Recipe recipe_to_show(const std::string& text) {
+    if (!is_policy(text)) return find_recipe(text);
+    Recipe recipe;
+    set_recipe_value(recipe, "augment.policy", text);
+    return recipe;
 }
 
 TileMaker::TileMaker(const TrainSettings& settings)

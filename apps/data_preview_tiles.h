@@ -6,12 +6,13 @@
 
 #include "data/train_transform.h"
 #include "image/contact_sheet.h"
+#include "recipe/recipe.h"
 
 namespace cait::app {
 
-// What the named recipe does to an image; what it does to a batch (mixup) is left out. A name that
-// is none of the recipes is that of a policy; throws UsageError when it is not.
-TrainSettings recipe_settings(const std::string& recipe, std::int64_t size);
+// The recipe of that name or file; for the name of a policy, a recipe with nothing else but a crop
+// and a flip. Throws UsageError when it is neither.
+Recipe recipe_to_show(const std::string& text);
 
 // The variants of one image after another; the caption is the label and what the policy did.
 class TileMaker {

@@ -9,7 +9,7 @@ namespace {
 void run(const ForwardArguments& arguments, const Invocation& invocation) {
     if (arguments.model.model.empty() && arguments.weights.empty())
         throw UsageError("forward: expected --model NAME, --weights FILE or both");
-    run_forward_on_torch(arguments, invocation);
+    run_on_torch(arguments, invocation);
 }
 
 }  // namespace

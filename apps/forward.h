@@ -17,8 +17,7 @@ struct ForwardArguments {
     std::uint64_t seed = 0;
 };
 
-// In `cait` this starts `cait-torch` with the same words and does not return: the plain commands
-// then never pay for loading LibTorch. In `cait-torch` it does the work.
-void run_forward_on_torch(const ForwardArguments& arguments, const Invocation& invocation);
+// See torch_handoff.cpp for what this does in which program.
+void run_on_torch(const ForwardArguments& arguments, const Invocation& invocation);
 
 }  // namespace cait::app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -14,13 +15,13 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr std::chrono::milliseconds kRedraw{100};
 constexpr std::chrono::seconds kPlainLine{10};
 
+}  // namespace
+
 std::string duration_text(double seconds) {
     const long whole = std::lround(seconds);
     if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
-
-}  // namespace
 
 Progress::Progress(std::string what, std::string unit)
     : what_(std::move(what)),
@@ -32,26 +33,37 @@ Progress::~Progress() {
     if (shown_ && terminal_) std::fputc('\n', stderr);
 }
 
-void Progress::update(std::size_t done, std::size_t total) {
+// Says so at most once per redraw, and always for the last one.
+bool Progress::due(std::size_t done, std::size_t total) {
     const Clock::time_point now = Clock::now();
     const bool last = done >= total && shown_;
-    if ((now < next_ && !last) || total == 0 || done == 0) return;
+    if ((now < next_ && !last) || total == 0 || done == 0) return false;
     next_ = now + (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine));
-    shown_ = true;
+    return shown_ = true;
+}
 
-    constexpr std::size_t kWidth = 30;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double rate = double(done) / seconds;
-    const std::string numbers = fmt::format("{}/{} {}  {:.1f}/s  ETA {}", done, total, unit_, rate,
-                                            duration_text(double(total - done) / rate));
+void Progress::show(std::size_t done, std::size_t total, const std::string& text) {
     if (!terminal_) {
-        fmt::print(stderr, "{}: {}\n", what_, numbers);
+        fmt::print(stderr, "{}: {}\n", what_, text);
         return;
     }
-    const std::size_t filled = kWidth * done / total;
-    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {}  ", what_, "", filled, "", kWidth - filled,
-               numbers);
+    constexpr std::size_t kWidth = 30;
+    const std::size_t filled = kWidth * std::min(done, total) / total;
+    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {}  ", what_, "", filled, "", kWidth - filled, text);
     std::fflush(stderr);
+}
+
+void Progress::update(std::size_t done, std::size_t total) {
+    if (!due(done, total)) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double rate = double(done) / seconds;
+    const double left = double(total - std::min(done, total)) / rate;
+    show(done, total,
+         fmt::format("{}/{} {}  {:.1f}/s  ETA {}", done, total, unit_, rate, duration_text(left)));
+}
+
+void Progress::update(std::size_t done, std::size_t total, const std::string& text) {
+    if (due(done, total)) show(done, total, fmt::format("{}/{}  {}", done, total, text));
 }
 
 }  // namespace cait::app

@@ -8,6 +8,8 @@
 
 namespace cait::app {
 
+std::string duration_text(double seconds);  // "3:07", "1:03:07"
+
 class Progress {
 public:
     Progress(std::string what, std::string unit);
@@ -16,9 +18,14 @@ public:
     Progress& operator=(const Progress&) = delete;
 
     void update(std::size_t done, std::size_t total);
+    // With a text of one's own in place of count, rate and time left.
+    void update(std::size_t done, std::size_t total, const std::string& text);
 
 private:
     using Clock = std::chrono::steady_clock;
+
+    bool due(std::size_t done, std::size_t total);
+    void show(std::size_t done, std::size_t total, const std::string& text);
 
     std::string what_;
     std::string unit_;

@@ -6,12 +6,13 @@
 #include "cait/train.h"
 #include "forward.h"
 #include "progress.h"
+#include "torch/runtime.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
 
 namespace cait::app {
 
-void run_forward_on_torch(const ForwardArguments& arguments, const Invocation&) {
+void run_on_torch(const ForwardArguments& arguments, const Invocation&) {
     const bool one_array = arguments.output.ends_with(".npy");
     if (!one_array && !arguments.output.ends_with(".safetensors"))
         throw UsageError(
@@ -30,6 +31,7 @@ void run_forward_on_torch(const ForwardArguments& arguments, const Invocation&) 
     for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
 
     const Tensor images = read_npy(arguments.input);
+    use_all_cores();
     Progress progress("forward", "images");
     ForwardOptions options;
     options.taps = arguments.taps;

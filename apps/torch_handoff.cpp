@@ -1,5 +1,7 @@
-// Linked into `cait`: commands that need LibTorch go on in `cait-torch`, which lies beside it (or
-// in libexec when installed). Loading LibTorch takes longer than most other commands do.
+// Linked into `cait`: commands that need LibTorch go on in `cait-torch`, the same program with
+// LibTorch in it, which lies beside it (or in libexec when installed). Loading LibTorch takes
+// longer than most other commands do. A command NAME of that kind has a function for its arguments:
+// torch_NAME.cpp does the work in `cait-torch`, one line at the end of this file hands it over.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,7 +9,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "eval.h"
 #include "forward.h"
+#include "predict.h"
+#include "train.h"
 
 namespace cait::app {
 
@@ -24,9 +29,7 @@ std::filesystem::path torch_program() {
                     (folder / "cait").string()));
 }
 
-}  // namespace
-
-void run_forward_on_torch(const ForwardArguments&, const Invocation& invocation) {
+[[noreturn]] void continue_in_torch(const Invocation& invocation) {
     const std::filesystem::path program = torch_program();
     // Debian's OpenBLAS falls back to its oldest kernels on CPUs that it does not know; it reads
     // this once, when it is loaded.
@@ -34,5 +37,13 @@ void run_forward_on_torch(const ForwardArguments&, const Invocation& invocation)
     ::execv(program.c_str(), invocation.argv);
     throw Error(fmt::format("{}: cannot start: {}", program.string(), std::strerror(errno)));
 }
+
+}  // namespace
+
+void run_on_torch(const ForwardArguments&, const Invocation& words) { continue_in_torch(words); }
+void run_on_torch(const EvalArguments&, const Invocation& words) { continue_in_torch(words); }
+void run_on_torch(const TrainArguments&, const Invocation& words) { continue_in_torch(words); }
+void run_on_torch(const PredictArguments&, const Invocation& words) { continue_in_torch(words); }
+void run_on_torch(const AttendArguments&, const Invocation& words) { continue_in_torch(words); }
 
 }  // namespace cait::app

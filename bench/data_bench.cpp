@@ -56,7 +56,8 @@ void count_epochs(benchmark::State& state, const DatasetPtr& dataset,
 // The argument is the number of loader threads.
 void data_photos(benchmark::State& state) {
     const char* folder = std::getenv("CAIT_BENCH_IMAGES");
-    if (folder == nullptr) return state.SkipWithError("CAIT_BENCH_IMAGES names no folder");
+    if (folder == nullptr)
+        return state.SkipWithError("needs CAIT_BENCH_IMAGES, which `./dev bench data` sets");
     TrainSettings settings;
     settings.policy = parse_policy("rand-m9-mstd0.5-inc1");
     settings.erasing.probability = 0.25;

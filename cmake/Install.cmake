@@ -36,8 +36,9 @@ install(EXPORT cait-core-targets NAMESPACE cait:: DESTINATION ${package_dir})
 if(TARGET cait-train)
   cait_drop_header_only(cait-train)
   cait_packages_behind(cait-train CAIT_TRAIN_PACKAGES)
+  cait_packages_behind(cait-kernels CAIT_KERNEL_PACKAGES)
   set_target_properties(cait-train PROPERTIES EXPORT_NAME train)
-  install(TARGETS cait-train EXPORT cait-train-targets)
+  install(TARGETS cait-train cait-kernels EXPORT cait-train-targets)
   install(EXPORT cait-train-targets NAMESPACE cait:: DESTINATION ${package_dir})
 endif()
 
@@ -60,5 +61,6 @@ configure_package_config_file(cmake/cait-config.cmake.in cait-config.cmake
 write_basic_package_version_file(cait-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cait-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/cait-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindDNNL.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindWebP.cmake
         DESTINATION ${package_dir})

@@ -13,7 +13,10 @@ data
 weights
 graph
 models
+recipe
 declare cost onnx
+api
+evaluate
 kernels
 engine
 torch
@@ -21,7 +24,6 @@ train
 retrieval
 explain
 serve
-api
 apps
 '
 

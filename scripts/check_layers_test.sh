@@ -30,7 +30,7 @@ expect 0 src/torch/a.cpp '#include <torch/torch.h>'
 expect 0 src/torch/a.cpp '#include "torch/walker.h"'
 expect 0 src/engine/a.cpp '#include <oneapi/dnnl/dnnl.hpp>'
 expect 0 src/kernels/avx512/a.cpp '#include "kernels/gemm.h"'
-expect 0 src/api/a.cpp '#include "engine/plan.h"'
+expect 0 src/train/a.cpp '#include "api/preparation.h"'
 expect 0 apps/torch_main.cpp '#include <ATen/ATen.h>'
 expect 0 include/cait/a.h '#include <cstdint>'
 

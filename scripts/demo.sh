@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# What `./dev demo` shows: the catalogue, a checkpoint looked into, and a forward pass through it.
+# What `./dev demo` shows: a small CaiT trained on Fashion-MNIST, evaluated, and looked into.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 step() { printf '\n== %s\n' "$1"; shift; printf '$ %s\n' "$*"; "$@"; }
 
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
-checkpoint=tests/e2e/data/tiny_cait_zip.pth
-tiny=(--model cait_xxs24_224)
-for setting in image_size=16 patch=8 classes=3 dim=16 depth=2 heads=2 class_layers=1; do
-    tiny+=(--set "model.$setting")
-done
+run=${1:-demo}
+data=fashion-mnist:
+if [[ -e $run ]]; then
+    echo "demo: $run exists; remove it or name another folder: ./dev demo FOLDER" >&2
+    exit 1
+fi
 
 step "The CaiT models" build/cait models cait_
-step "A PyTorch checkpoint as one self-contained file" \
-    build/cait convert "$checkpoint" "$out/tiny.safetensors" "${tiny[@]}"
-step "What is in it" build/cait inspect "$out/tiny.safetensors"
-step "Two images through it: logits and the first class-attention map" \
-    build/cait forward --weights "$out/tiny.safetensors" --input tests/e2e/data/images.npy \
-    --output "$out/outputs.safetensors" --tap logits --tap class_attention.0
-step "The outputs" build/cait inspect "$out/outputs.safetensors"
+step "Train a small CaiT on Fashion-MNIST" build/cait train fashion --data "$data" --out "$run"
+step "Evaluate it" build/cait eval --weights "$run/best.safetensors" --data "$data"
+step "What it takes some test images for" \
+    build/cait predict --weights "$run/best.safetensors" --data "$data" --count 6 --top 3
+step "Where its class token looks" build/cait attend --weights "$run/best.safetensors" \
+    --data "$data" --count 12 --side 112 --output "$run/attention.png"
+printf '\nThe report: %s\nThe attention maps: %s\n' \
+    "$(realpath "$run/report.html")" "$(realpath "$run/attention.png")"

@@ -2,6 +2,7 @@
 // it as one self-contained file. Start here; cait/train.h runs it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -38,6 +39,16 @@ using SettingList = std::vector<std::pair<std::string, std::string>>;
 std::vector<ModelInfo> list_models(const std::vector<std::string>& filters = {},
                                    const SettingList& settings = {});
 
+// What evaluation does to an image before the model sees it.
+struct Preprocessing {
+    double crop_ratio = 0.875;         // crop size over resized size
+    std::string crop_mode = "centre";  // centre, squash or border (docs/data.md)
+    std::string interpolation = "bicubic";
+    std::array<float, 3> mean{0.485F, 0.456F, 0.406F};
+    std::array<float, 3> deviation{0.229F, 0.224F, 0.225F};
+    bool operator==(const Preprocessing&) const = default;
+};
+
 struct ModelSpec;
 
 class Model {
@@ -64,7 +75,21 @@ public:
     // One safetensors file that needs nothing beside it; replaced atomically.
     void save(const std::filesystem::path& file) const;
 
-    // What save() writes beside the weights: the model's name and configuration.
+    // The same model with other weights, which must have the names and shapes of these.
+    Model with_weights(std::map<std::string, Tensor> weights) const;
+
+    // Names of the classes in the order of the logits; empty when the file does not say.
+    const std::vector<std::string>& classes() const { return classes_; }
+    void set_classes(std::vector<std::string> names);  // one per class
+
+    const Preprocessing& preprocessing() const { return preprocessing_; }
+    void set_preprocessing(Preprocessing preprocessing) { preprocessing_ = preprocessing; }
+
+    // How it was trained: recipe, epoch, accuracies; empty for files of others.
+    const std::map<std::string, std::string>& training() const { return training_; }
+    void set_training(std::map<std::string, std::string> facts) { training_ = std::move(facts); }
+
+    // What save() writes beside the weights: name, configuration and all of the above.
     std::map<std::string, std::string> metadata() const;
 
     ModelInfo info() const;
@@ -77,6 +102,9 @@ private:
     std::shared_ptr<const ModelSpec> spec_;
     std::map<std::string, Tensor> weights_;  // by official name; mapped where that is possible
     std::vector<std::string> notes_;
+    std::vector<std::string> classes_;
+    Preprocessing preprocessing_;
+    std::map<std::string, std::string> training_;
 };
 
 }  // namespace cait

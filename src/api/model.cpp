@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/file_facts.h"
 #include "cost/cost.h"
 #include "declare/expected.h"
 #include "declare/initialize.h"
 #include "models/catalogue.h"
+#include "weights/checksum.h"
 #include "weights/match.h"
 #include "weights/safetensors.h"
 #include "weights/weight_file.h"
@@ -17,10 +18,6 @@
 namespace cait {
 
 namespace {
-
-// Keys of a model file's metadata.
-constexpr const char* kModelKey = "cait.model";
-constexpr const char* kSettingsKey = "cait.settings";
 
 ModelInfo info_of(const ModelSpec& spec) {
     const Cost cost = estimate_cost(record(spec));
@@ -37,40 +34,31 @@ ModelInfo info_of(const ModelSpec& spec) {
             .top1_distilled = spec.preset->reported.top1_distilled};
 }
 
-// The file's own settings first, so that the caller's win.
-SettingList stored_settings(const WeightFile& file, const std::string& path) {
-    SettingList settings;
-    const auto found = file.metadata.find(kSettingsKey);
-    if (found == file.metadata.end()) return settings;
-    const auto json = nlohmann::json::parse(found->second, nullptr, false);
-    if (!json.is_object())
-        throw Error(fmt::format("{}: metadata '{}': expected a JSON object", path, kSettingsKey));
-    for (const auto& [key, value] : json.items()) {
-        if (!value.is_string())
-            throw Error(fmt::format("{}: metadata '{}': expected a string for '{}'", path,
-                                    kSettingsKey, key));
-        settings.emplace_back(key, value.get<std::string>());
-    }
-    return settings;
-}
-
-ModelSpec spec_for(const WeightFile& file, const std::string& path, const std::string& name,
+ModelSpec spec_for(const FileFacts& facts, const std::string& path, const std::string& name,
                    const SettingList& settings) {
-    const auto stored = file.metadata.find(kModelKey);
-    const bool has_stored = stored != file.metadata.end();
-    if (name.empty() && !has_stored)
+    if (name.empty() && facts.model.empty())
         throw UsageError(fmt::format(
             "{}: the file does not say which model it is; name one with --model", path));
     // A file's settings belong to the model that it was saved from.
-    if (!has_stored || (!name.empty() && name != stored->second)) return configure(name, settings);
-    SettingList all = stored_settings(file, path);
+    if (!facts.describe(name)) return configure(name, settings);
+    SettingList all = facts.settings;
     try {
-        configure(stored->second, all);
+        configure(facts.model, all);
     } catch (const UsageError& error) {  // the file's mistake, not the caller's
         throw Error(fmt::format("{}: metadata: {}", path, error.what()));
     }
     all.insert(all.end(), settings.begin(), settings.end());
-    return configure(stored->second, all);
+    return configure(facts.model, all);
+}
+
+Preprocessing published_preprocessing(const ModelSpec& spec) {
+    Preprocessing preprocessing;
+    preprocessing.crop_ratio = spec.preset->preparation.crop_ratio;
+    if (spec.preset->preparation.normalisation == Normalisation::half) {
+        preprocessing.mean.fill(0.5F);
+        preprocessing.deviation.fill(0.5F);
+    }
+    return preprocessing;
 }
 
 }  // namespace
@@ -102,6 +90,7 @@ Model Model::create(const std::string& name, const SettingList& settings, std::u
     Model model;
     model.spec_ = std::make_shared<ModelSpec>(configure(name, settings));
     model.weights_ = initialize(record(*model.spec_), seed);
+    model.preprocessing_ = published_preprocessing(*model.spec_);
     return model;
 }
 
@@ -109,7 +98,9 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
                   const SettingList& settings, const LoadOptions& options) {
     const WeightFile file = open_weights(path, {.prefer_ema = options.prefer_ema});
     Model model;
-    model.spec_ = std::make_shared<ModelSpec>(spec_for(file, path.string(), name, settings));
+    verify_checksums(file.tensors, file.metadata, path.string());
+    const FileFacts facts = read_facts(file.metadata, path.string());
+    model.spec_ = std::make_shared<ModelSpec>(spec_for(facts, path.string(), name, settings));
     const Graph graph = record(*model.spec_);
     Matched matched = match_weights(file, path.string(), expected_tensors(graph),
                                     model.spec_->architecture->renames(),
@@ -119,30 +110,59 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     for (const ParamSpec& spec : graph.params)
         if (!model.weights_.contains(spec.name))
             model.weights_.emplace(spec.name, initialize(spec, options.seed));
+    model.preprocessing_ = published_preprocessing(*model.spec_);
+    if (!facts.describe(name)) return model;
+    if (facts.preprocessing) model.preprocessing_ = *facts.preprocessing;
+    model.training_ = facts.training;
+    // A new class head has nothing to do with the old names.
+    if (std::int64_t(facts.classes.size()) == model.spec_->architecture->common().classes)
+        model.classes_ = facts.classes;
     return model;
 }
 
 void Model::save(const std::filesystem::path& path) const {
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : weights_) tensors.push_back({name, tensor});
-    write_safetensors(path, tensors, metadata());
+    std::map<std::string, std::string> facts = metadata();
+    facts[kChecksumKey] = checksums(tensors);
+    write_safetensors(path, tensors, facts);
+}
+
+Model Model::with_weights(std::map<std::string, Tensor> weights) const {
+    for (const auto& [name, tensor] : weights_) {
+        const auto found = weights.find(name);
+        if (found == weights.end())
+            throw Error(fmt::format("{}: expected a tensor {}", spec_->name, name));
+        if (found->second.shape() != tensor.shape())
+            throw Error(fmt::format("{}: {}: expected shape {}, found {}", spec_->name, name,
+                                    tensor.shape().to_string(), found->second.shape().to_string()));
+    }
+    if (weights.size() != weights_.size())
+        throw Error(fmt::format("{}: expected {} tensors, found {}", spec_->name, weights_.size(),
+                                weights.size()));
+    Model model = *this;
+    model.weights_ = std::move(weights);
+    return model;
+}
+
+void Model::set_classes(std::vector<std::string> names) {
+    const std::int64_t expected = spec_->architecture->common().classes;
+    if (!names.empty() && std::int64_t(names.size()) != expected)
+        throw Error(fmt::format("{}: expected {} class names, found {}", spec_->name, expected,
+                                names.size()));
+    classes_ = std::move(names);
 }
 
 std::map<std::string, std::string> Model::metadata() const {
-    const Graph graph = record(*spec_);
-    std::map<std::string, std::string> metadata;
+    const std::map<std::string, std::string> all = settings();
+    std::map<std::string, std::string> metadata =
+        facts_metadata({.model = spec_->name,
+                        .settings = SettingList(all.begin(), all.end()),
+                        .classes = classes_,
+                        .preprocessing = preprocessing_,
+                        .training = training_});
     metadata["format"] = "pt";  // lets other readers of safetensors open the file
-    metadata[kModelKey] = spec_->name;
-    metadata[kSettingsKey] = nlohmann::json(settings()).dump();
-    const Preparation& preparation = spec_->preset->preparation;
-    const bool half = preparation.normalisation == Normalisation::half;
-    using Values = std::vector<double>;
-    metadata["cait.preprocess"] =
-        nlohmann::json{{"crop_ratio", preparation.crop_ratio},
-                       {"interpolation", "bicubic"},
-                       {"mean", half ? Values(3, 0.5) : Values{0.485, 0.456, 0.406}},
-                       {"std", half ? Values(3, 0.5) : Values{0.229, 0.224, 0.225}}}
-            .dump();
+    const Graph graph = record(*spec_);
     for (const ParamSpec& spec : graph.params)
         if (spec.role.kind == ParamRole::Kind::position ||
             spec.role.kind == ParamRole::Kind::patch_mixing)

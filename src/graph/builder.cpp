@@ -19,6 +19,7 @@ Builder Builder::rewriting(const Graph& source) {
     for (const auto& [name, id] : source.outputs) options.taps.push_back(name);
     Builder builder(std::move(options));
     builder.graph_.params = source.params;
+    builder.graph_.left_out = source.left_out;
     return builder;
 }
 
@@ -28,6 +29,10 @@ Value Builder::copy(const Node& node, std::span<const Value> inputs) {
     const Value value = append(node.op, std::move(ids), node.shape, node.where);
     graph_.nodes.back().name = node.name;
     return value;
+}
+
+void Builder::name_like_scope(Value value) {
+    graph_.nodes[value.id()].name = prefix_.substr(0, prefix_.size() - 1);
 }
 
 Builder::Scope Builder::scope(std::string_view name) {
@@ -91,6 +96,10 @@ Value Builder::param(std::string_view name, Shape shape, Init init, ParamRole ro
     return append(op::Param{graph_.params.size() - 1}, {}, std::move(shape), where);
 }
 
+void Builder::leave_out(std::string_view name) {
+    graph_.left_out.push_back(fmt::format("{}{}", prefix_, name));
+}
+
 Value Builder::add(Value a, Value b, Location where) { return record(op::Add{}, {a, b}, where); }
 
 Value Builder::mul(Value a, Value b, Location where) { return record(op::Mul{}, {a, b}, where); }
@@ -141,6 +150,10 @@ Value Builder::reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> 
 
 Value Builder::drop_path(Value x, double rate, Location where) {
     return training() && rate > 0 ? record(op::DropPath{rate}, {x}, where) : x;
+}
+
+Value Builder::dropout(Value x, double rate, Location where) {
+    return training() && rate > 0 ? record(op::Dropout{rate}, {x}, where) : x;
 }
 
 Value Builder::linear(Value x, const Affine& params, Location where) {
@@ -212,10 +225,11 @@ Value Builder::attention_apply(Value map, Value v, Location where) {
 
 Value Builder::attention(const AttentionInputs& in, std::int64_t heads, double scale,
                          std::string_view map_tap, Location where) {
-    if (!map_tap.empty() && wants(map_tap)) {
+    const bool is_tapped = !map_tap.empty() && wants(map_tap);
+    if (is_tapped || (training() && in.dropout > 0)) {
         const Value map = attention_map(in, heads, scale, where);
-        output(map_tap, map);
-        return attention_apply(map, in.v, where);
+        if (is_tapped) output(map_tap, map);
+        return attention_apply(dropout(map, in.dropout, where), in.v, where);
     }
     return record(op::Attention{attention_options(in, heads, scale)},
                   with_mixes({in.q, in.k, in.v}, in), where);

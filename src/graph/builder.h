@@ -58,6 +58,7 @@ struct AttentionInputs {
     Value q, k, v;
     Affine mix_before;  // talking heads before the softmax; empty: none
     Affine mix_after;
+    double dropout = 0;  // of the weights that multiply the values, in training
 };
 
 class Builder {
@@ -88,6 +89,8 @@ public:
     Value image(std::int64_t channels, ImageSize size, Location where = Location::current());
     Value param(std::string_view name, Shape shape, Init init, ParamRole role = {},
                 bool trainable = true, Location where = Location::current());
+    // Says that this configuration does without a part, so that files which have it still load.
+    void leave_out(std::string_view name);
 
     // ---- Primitives
     Value add(Value a, Value b, Location where = Location::current());
@@ -106,7 +109,9 @@ public:
     Value expand(Value x, Location where = Location::current());
     Value reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> axes, bool keep = false,
                  Location where = Location::current());
+    // The two that are recorded for training only; x itself where there is nothing to drop.
     Value drop_path(Value x, double rate, Location where = Location::current());
+    Value dropout(Value x, double rate, Location where = Location::current());
     Value linear(Value x, const Affine& params, Location where = Location::current());
     Value conv2d(Value x, const Affine& params, op::Conv2d options,
                  Location where = Location::current());
@@ -124,12 +129,13 @@ public:
                   Location where = Location::current());
     Value layer_norm(Value x, const Affine& params, double epsilon,
                      Location where = Location::current());
-    // The weights alone, [B, H, Q, K]; v is not needed.
+    // The weights alone, [B, H, Q, K], none of them dropped; v is not needed.
     Value attention_map(const AttentionInputs& inputs, std::int64_t heads, double scale,
                         Location where = Location::current());
     // A map that was computed (and perhaps changed) before, times the values.
     Value attention_apply(Value map, Value v, Location where = Location::current());
-    // Recorded as map + apply when `map_tap` (a name such as "self_attention.3") is wanted.
+    // Recorded as map + apply when `map_tap` (a name such as "self_attention.3") is wanted, and
+    // where weights are dropped; the tap shows them before that.
     Value attention(const AttentionInputs& inputs, std::int64_t heads, double scale,
                     std::string_view map_tap = {}, Location where = Location::current());
     Value residual(Value x, Value branch, Value scale, double drop_path,
@@ -164,6 +170,9 @@ public:
 
     // Takes a node over from another graph under its own name, with other inputs.
     Value copy(const Node& node, std::span<const Value> inputs);
+    // Names a node like the scope that it was recorded in. Random numbers go by a node's name, so
+    // the part of a composite that draws them must have the composite's.
+    void name_like_scope(Value value);
 
     // Appends any op; the methods above and the decompositions end here.
     Value record(Op op, std::span<const Value> inputs, Location where);

@@ -73,7 +73,9 @@ std::optional<Value> expand_op(Builder& b, const op::Attention& op, Inputs in, L
 std::optional<Value> expand_op(Builder& b, const op::Residual& op, Inputs in, Location at) {
     Value branch = in[1];
     if (in.size() == 3) branch = b.mul(branch, in[2], at);
-    return b.add(in[0], b.drop_path(branch, op.drop_path, at), at);
+    const Value kept = b.drop_path(branch, op.drop_path, at);
+    if (kept.id() != branch.id()) b.name_like_scope(kept);
+    return b.add(in[0], kept, at);
 }
 
 std::optional<Value> expand_op(Builder& b, const op::SqueezeExcite&, Inputs in, Location at) {
@@ -132,6 +134,7 @@ Graph prune(const Graph& graph) {
 
     Graph result;
     result.params = graph.params;
+    result.left_out = graph.left_out;
     result.mode = graph.mode;
     std::vector<std::size_t> renumbered(graph.nodes.size());
     for (const Node& node : graph.nodes) {

@@ -31,15 +31,27 @@ struct RecordOptions {
     std::vector<std::string> taps = {};        // outputs wanted; empty means the logits
 };
 
-// What loading has to know of a parameter beyond its shape. A statistic is a batch norm's.
+// What loading has to know of a parameter beyond its shape. A statistic is a batch norm's. Models
+// with a token per class have class_tokens, [1, classes, D], and for each class a head of its own,
+// "head.K.weight" [1, D], which is a class_row: row K of another model's "head.weight".
 struct ParamRole {
-    enum class Kind { plain, class_head, position, patch_mixing, statistic };
+    enum class Kind {
+        plain,
+        class_head,
+        class_tokens,
+        class_row,
+        position,
+        patch_mixing,
+        statistic
+    };
     Kind kind = Kind::plain;
     // A position embedding is [1, prefix + height * width, D]; each axis of a patch mix is either
     // height * width or 1.
     std::int64_t grid_height = 0;
     std::int64_t grid_width = 0;
     std::int64_t prefix = 0;
+    std::int64_t row = 0;  // of a class_row, and how many there are
+    std::int64_t rows = 0;
 };
 
 struct ParamSpec {
@@ -62,6 +74,8 @@ struct Node {
 struct Graph {
     std::deque<Node> nodes;         // a deque, so that a Value's pointer stays good
     std::vector<ParamSpec> params;  // all of the model, whether or not an output needs them
+    // Parts that other configurations of the model have: a file may hold parameters NAME.*
+    std::vector<std::string> left_out;
     std::map<std::string, std::size_t> outputs;
     Mode mode = Mode::infer;
 

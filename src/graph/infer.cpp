@@ -127,6 +127,7 @@ Shape same_as_input(const Op& op, Inputs in) {
 Shape infer(const op::Scale& op, Inputs in) { return same_as_input(op, in); }
 Shape infer(const op::Activation& op, Inputs in) { return same_as_input(op, in); }
 Shape infer(const op::DropPath& op, Inputs in) { return same_as_input(op, in); }
+Shape infer(const op::Dropout& op, Inputs in) { return same_as_input(op, in); }
 
 Shape infer(const op::Softmax& op, Inputs in) {
     axis_of(op, op.axis, in[0]);

@@ -96,6 +96,11 @@ struct DropPath {
     static constexpr std::string_view kName = "drop_path";
     double rate = 0;
 };
+// Per element either 0 or x / (1 - rate). Recorded for training only.
+struct Dropout {
+    static constexpr std::string_view kName = "dropout";
+    double rate = 0;
+};
 
 // x [B, C, ...], weight, bias, running mean and running variance, each [C]. Training normalises
 // with the batch's statistics and moves the running ones by `momentum`.
@@ -187,8 +192,8 @@ namespace cait {
 using Op =
     std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
                  op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute, op::Concat,
-                 op::Slice, op::Expand, op::Reduce, op::DropPath, op::BatchNorm, op::Pool2d,
-                 op::Unfold, op::Fold, op::LayerNorm, op::AttentionMap, op::Attention,
+                 op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout, op::BatchNorm,
+                 op::Pool2d, op::Unfold, op::Fold, op::LayerNorm, op::AttentionMap, op::Attention,
                  op::AttentionApply, op::Residual, op::SqueezeExcite, op::Outlook>;
 
 // Lets std::visit take one lambda per case.

@@ -37,6 +37,7 @@ std::string attributes(const op::Reduce& op) {
                        op.keep ? " keep" : "");
 }
 std::string attributes(const op::DropPath& op) { return fmt::format("rate={:g}", op.rate); }
+std::string attributes(const op::Dropout& op) { return fmt::format("rate={:g}", op.rate); }
 std::string attributes(const op::BatchNorm& op) {
     return fmt::format("epsilon={:g} momentum={:g}", op.epsilon, op.momentum);
 }

@@ -23,10 +23,10 @@ void fill(Image& image, const Colour& colour) {
 
 }  // namespace
 
-Affine rotation(double degrees, std::int64_t width, std::int64_t height) {
+AffineMap rotation(double degrees, std::int64_t width, std::int64_t height) {
     const double angle =
         -std::fmod(std::fmod(degrees, 360.0) + 360.0, 360.0) * std::numbers::pi / 180;
-    Affine result;
+    AffineMap result;
     result.xx = rounded_to_15_digits(std::cos(angle));
     result.xy = rounded_to_15_digits(std::sin(angle));
     result.yx = rounded_to_15_digits(-std::sin(angle));
@@ -38,7 +38,7 @@ Affine rotation(double degrees, std::int64_t width, std::int64_t height) {
     return result;
 }
 
-void transform(Image& image, const Affine& affine, Interpolation interpolation,
+void transform(Image& image, const AffineMap& affine, Interpolation interpolation,
                const Colour& outside, AffineWorkspace& workspace) {
     if (image.pixels.empty()) return;
     Image& source = workspace.source;

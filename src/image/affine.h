@@ -12,7 +12,7 @@ namespace cait {
 enum class Interpolation { nearest, bilinear, bicubic };
 
 // Where an output pixel's value comes from: x' = xx * x + xy * y + x0, y' = yx * x + yy * y + y0.
-struct Affine {
+struct AffineMap {
     double xx = 1;
     double xy = 0;
     double x0 = 0;
@@ -22,7 +22,7 @@ struct Affine {
 };
 
 // Counter-clockwise about the centre.
-Affine rotation(double degrees, std::int64_t width, std::int64_t height);
+AffineMap rotation(double degrees, std::int64_t width, std::int64_t height);
 
 // Memory that transforms share.
 struct AffineWorkspace {
@@ -31,7 +31,7 @@ struct AffineWorkspace {
 };
 
 // The result has the same size.
-void transform(Image& image, const Affine& affine, Interpolation interpolation,
+void transform(Image& image, const AffineMap& affine, Interpolation interpolation,
                const Colour& outside, AffineWorkspace& workspace);
 
 void rotate(Image& image, double degrees, Interpolation interpolation, const Colour& outside,

@@ -13,7 +13,7 @@ constexpr int kBits = 16;
 std::int64_t fixed(double value) { return std::int64_t(std::floor(value * (1 << kBits) + 0.5)); }
 
 template <std::int64_t channels>
-void transform_rows(const Image& source, const Affine& affine, Image& result) {
+void transform_rows(const Image& source, const AffineMap& affine, Image& result) {
     const std::int64_t xx = fixed(affine.xx);
     const std::int64_t xy = fixed(affine.xy);
     const std::int64_t yx = fixed(affine.yx);
@@ -37,7 +37,7 @@ void transform_rows(const Image& source, const Affine& affine, Image& result) {
 
 }  // namespace
 
-void transform_nearest(const Image& source, const Affine& affine, Image& result) {
+void transform_nearest(const Image& source, const AffineMap& affine, Image& result) {
     if (source.channels == 3)
         transform_rows<3>(source, affine, result);
     else

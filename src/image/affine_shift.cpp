@@ -78,7 +78,7 @@ Range covered(double shift, std::int64_t size) {
 
 }  // namespace
 
-void shift_rows_bicubic(const Image& source, const Affine& affine, Image& result) {
+void shift_rows_bicubic(const Image& source, const AffineMap& affine, Image& result) {
     const MixRows mix = has_avx2() ? mix_rows_avx2 : mix_rows_plain;
     const std::int64_t channels = source.channels;
     const std::int64_t last = source.width - 1;
@@ -111,7 +111,7 @@ void shift_rows_bicubic(const Image& source, const Affine& affine, Image& result
     }
 }
 
-void shift_columns_bicubic(const Image& source, const Affine& affine, Image& result) {
+void shift_columns_bicubic(const Image& source, const AffineMap& affine, Image& result) {
     const MixRows mix = has_avx2() ? mix_rows_avx2 : mix_rows_plain;
     const double whole = std::floor(affine.y0);
     const Taps taps = cubic_taps(affine.y0 - whole);

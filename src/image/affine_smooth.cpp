@@ -102,7 +102,7 @@ template <std::int64_t channels>
 }
 
 template <bool cubic, std::int64_t channels>
-[[gnu::always_inline]] inline void transform_rows(const Image& source, const Affine& affine,
+[[gnu::always_inline]] inline void transform_rows(const Image& source, const AffineMap& affine,
                                                   const std::vector<float>& padded, Image& result) {
     const auto width = double(source.width);
     const auto height = double(source.height);
@@ -133,16 +133,16 @@ template <bool cubic, std::int64_t channels>
     }
 }
 
-using TransformRows = void (*)(const Image&, const Affine&, const std::vector<float>&, Image&);
+using TransformRows = void (*)(const Image&, const AffineMap&, const std::vector<float>&, Image&);
 
 template <bool cubic, std::int64_t channels>
-CAIT_AVX2 void transform_rows_avx2(const Image& source, const Affine& affine,
+CAIT_AVX2 void transform_rows_avx2(const Image& source, const AffineMap& affine,
                                    const std::vector<float>& padded, Image& result) {
     transform_rows<cubic, channels>(source, affine, padded, result);
 }
 
 template <bool cubic, std::int64_t channels>
-void transform_rows_plain(const Image& source, const Affine& affine,
+void transform_rows_plain(const Image& source, const AffineMap& affine,
                           const std::vector<float>& padded, Image& result) {
     transform_rows<cubic, channels>(source, affine, padded, result);
 }
@@ -155,7 +155,7 @@ TransformRows chosen() {
 
 }  // namespace
 
-void transform_smooth(const Image& source, const Affine& affine, Interpolation interpolation,
+void transform_smooth(const Image& source, const AffineMap& affine, Interpolation interpolation,
                       std::vector<float>& padded, Image& result) {
     spread(source, padded);
     const bool cubic = interpolation == Interpolation::bicubic;

@@ -15,14 +15,22 @@
 
 namespace cait {
 
+// The rate of stochastic depth: the same in every block, or growing from 0 in the first one to the
+// full rate in the last.
+enum class DropPathRule { constant, linear };
+
 // Keys that every family has.
 struct CommonConfig {
     ImageSize image_size;
     std::int64_t channels = 3;
     std::int64_t classes = 1000;
     double drop_path = 0;
+    DropPathRule drop_path_rule = DropPathRule::linear;
 };
 void bind_common(Settings& settings, CommonConfig& config);
+
+// The rate in block `index` of `depth`.
+double block_drop_path(const CommonConfig& config, std::int64_t index, std::int64_t depth);
 
 class Architecture {
 public:

@@ -42,10 +42,12 @@ Value self_attention(Builder& b, std::string_view name, Value x, const SelfAtten
         project_qkv(b, x, {.bias = options.qkv_bias, .weight_init = qkv_init}, where);
     if (options.mix_before) in.mix_before = b.linear_params("proj_l", heads, heads, {}, where);
     if (options.mix_after) in.mix_after = b.linear_params("proj_w", heads, heads, {}, where);
+    in.dropout = options.dropout.attention;
     const Value mixed = b.attention(in, heads, attention_scale(dim, heads),
                                     fmt::format("self_attention.{}", options.tap), where);
     if (options.has_class_token) output_class_row(b, options.tap, in, heads, where);
-    return b.linear("proj", mixed, dim, {.weight_init = options.proj_init}, where);
+    const Value out = b.linear("proj", mixed, dim, {.weight_init = options.proj_init}, where);
+    return b.dropout(out, options.dropout.tokens, where);
 }
 
 }  // namespace cait

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/builder.h"
+#include "models/dropout.h"
 
 namespace cait {
 
@@ -15,6 +16,7 @@ struct SelfAttention {
     Init query_key_init = Init::trunc_normal(0.02);
     Init value_init = Init::trunc_normal(0.02);
     Init proj_init = Init::trunc_normal(0.02);
+    DropoutConfig dropout = {};
 };
 
 // x [B, N, D] → [B, N, D]; parameters name.{qkv,proj} and, with talking heads, name.{proj_l,proj_w}

@@ -25,12 +25,13 @@ std::string branch_name(std::string_view name, std::string_view separator, std::
 }  // namespace
 
 Value mlp(Builder& b, std::string_view name, Value x, double ratio, const BlockInit& init,
-          Location where) {
+          double dropout, Location where) {
     const Builder::Scope scope = b.scope(name);
     const std::int64_t dim = x.extent(-1);
     const auto hidden_dim = std::int64_t(double(dim) * ratio);
     const Value hidden = b.linear("fc1", x, hidden_dim, {.weight_init = init.fc1}, where);
-    return b.linear("fc2", b.gelu(hidden, where), dim, {.weight_init = init.fc2}, where);
+    const Value kept = b.dropout(b.gelu(hidden, where), dropout, where);
+    return b.dropout(b.linear("fc2", kept, dim, {.weight_init = init.fc2}, where), dropout, where);
 }
 
 Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOptions& options,
@@ -59,11 +60,13 @@ Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOpti
                                .has_class_token = options.has_class_token,
                                .query_key_init = options.init.query_key,
                                .value_init = options.init.value,
-                               .proj_init = options.init.proj},
+                               .proj_init = options.init.proj,
+                               .dropout = options.dropout},
                               where);
     });
     half(1, "norm2", "gamma_2", [&](Value normed, std::int64_t j) {
-        return mlp(b, branch_name("mlp", "", j), normed, options.mlp_ratio, options.init, where);
+        return mlp(b, branch_name("mlp", "", j), normed, options.mlp_ratio, options.init,
+                   options.dropout.tokens, where);
     });
     return x;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "graph/builder.h"
+#include "models/dropout.h"
 
 namespace cait {
 
@@ -37,6 +38,7 @@ struct BlockOptions {
     bool has_class_token = true;  // the first token is one: tap class_attention.N
     BranchWeight weight = {};
     BlockInit init = {};
+    DropoutConfig dropout = {};
 };
 
 // Block `index` of the scope "blocks". Taps: self_attention.N, class_attention.N, residual_ratio.N,
@@ -44,9 +46,9 @@ struct BlockOptions {
 Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOptions& options,
                         Location where = Location::current());
 
-// Parameters name.{fc1,fc2}.*
+// Parameters name.{fc1,fc2}.*; `dropout` is a rate, after the activation and after the last map.
 Value mlp(Builder& b, std::string_view name, Value x, double ratio, const BlockInit& init = {},
-          Location where = Location::current());
+          double dropout = 0, Location where = Location::current());
 
 // x + drop_path(scale * branch), with the tap residual_ratio.N = |scaled branch| / |x| per image.
 Value weighted_residual(Builder& b, Value x, Value branch, Value scale, double drop_path,

@@ -29,6 +29,7 @@ struct CaitConfig : CommonConfig {
     TalkingHeads talking_heads = TalkingHeads::both;
     ResidualConfig residual;
     bool distill_token = false;
+    DropoutConfig dropout;
 
     std::int64_t class_tokens() const {
         if (class_stage == ClassStage::average) return 0;
@@ -58,6 +59,7 @@ void bind(Settings& s, CaitConfig& c) {
     bind_residual(s, c.residual);
     s.flag("distill_token", c.distill_token,
            "a distillation token beside the class token, with its own head");
+    bind_dropout(s, c.dropout);
 }
 
 void check(const CaitConfig& c) {
@@ -85,23 +87,24 @@ void record(Builder& b, const CaitConfig& c) {
         block_init_of(c.residual, c.dim, c.mlp_ratio, c.depth + (late ? c.class_layers : 0));
     BlockOptions options{.heads = c.heads,
                          .mlp_ratio = c.mlp_ratio,
-                         .drop_path = c.drop_path,
                          .mix_before = c.talking_heads == TalkingHeads::both ||
                                        c.talking_heads == TalkingHeads::before,
                          .mix_after = c.talking_heads == TalkingHeads::both ||
                                       c.talking_heads == TalkingHeads::after,
                          .has_class_token = false,
                          .weight = branch_weight_of(c.residual, c.depth),
-                         .init = init};
+                         .init = init,
+                         .dropout = c.dropout};
 
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
-    x = add_position(b, x, patch_grid(c.image_size, c.patch), 0);
+    x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), 0), c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i) {
         if (c.class_stage == ClassStage::token && i == c.class_insert) {
             x = b.concat({class_tokens(b, c), x}, 1);
             options.has_class_token = true;
         }
+        options.drop_path = block_drop_path(c, i, c.depth);
         x = transformer_block(b, i, x, options);
     }
 
@@ -170,6 +173,7 @@ Family cait_family() {
             c.dim = v.dim;
             c.heads = v.heads;
             c.drop_path = v.drop_path;
+            c.drop_path_rule = DropPathRule::constant;
             c.residual.start.epsilon = v.epsilon;
             family.presets.push_back(
                 preset(fmt::format("cait_{}_{}", v.name, pixels), c, reported, 1.0));

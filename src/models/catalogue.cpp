@@ -19,6 +19,14 @@ void bind_common(Settings& s, CommonConfig& c) {
     s.integer("channels", c.channels, 1, "channels of the image");
     s.integer("classes", c.classes, 1, "number of classes");
     s.number("drop_path", c.drop_path, 0, 0.999, "stochastic depth rate in training");
+    s.choice("drop_path_rule", c.drop_path_rule,
+             {{"constant", DropPathRule::constant}, {"linear", DropPathRule::linear}},
+             "that rate in every block, or growing from 0 in the first to it in the last");
+}
+
+double block_drop_path(const CommonConfig& config, std::int64_t index, std::int64_t depth) {
+    if (config.drop_path_rule == DropPathRule::constant) return config.drop_path;
+    return depth > 1 ? config.drop_path * double(index) / double(depth - 1) : 0;
 }
 
 void bind_transformer(Settings& s, std::int64_t& patch, std::int64_t& dim, std::int64_t& depth,

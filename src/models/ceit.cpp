@@ -22,6 +22,7 @@ struct CeitConfig : CommonConfig {
     std::int64_t heads = 3;
     double mlp_ratio = 4;
     bool third_gelu = false;
+    DropoutConfig dropout;
 
     std::int64_t hidden() const { return std::int64_t(double(dim) * mlp_ratio); }
 };
@@ -32,6 +33,7 @@ void bind(Settings& s, CeitConfig& c) {
     s.flag("third_gelu", c.third_gelu,
            "a GELU also after the last convolution of the feed-forward: in the paper's formulas, "
            "not in the official code");
+    bind_dropout(s, c.dropout);
 }
 
 void check(const CeitConfig& c) {
@@ -57,7 +59,7 @@ Value image_to_tokens(Builder& b, Value image, const CeitConfig& c) {
 }
 
 // The locally-enhanced feed-forward: patches go through 1×1, depth-wise 3×3 and 1×1 convolutions in
-// their places; the class token passes as it is.
+// their places; the class token passes as it is. No dropout, as its batch norms take that place.
 Value leff(Builder& b, Value x, Grid grid, const CeitConfig& c) {
     const Builder::Scope scope = b.scope("leff");
     const std::int64_t hidden = c.hidden();
@@ -72,9 +74,9 @@ Value leff(Builder& b, Value x, Grid grid, const CeitConfig& c) {
 
 Value block(Builder& b, std::int64_t index, Value x, Grid grid, const CeitConfig& c) {
     const Builder::Scope scope = b.scope("blocks", index);
-    const double drop_path = linear_drop_path(c.drop_path, index, c.depth);
+    const double drop_path = block_drop_path(c, index, c.depth);
     const Value attended = self_attention(b, "attn", b.layer_norm("norm1", x, kNormEpsilon),
-                                          {.heads = c.heads, .tap = index});
+                                          {.heads = c.heads, .tap = index, .dropout = c.dropout});
     x = weighted_residual(b, x, attended, {}, drop_path, 2 * index);
     // The class token gains norm2 of itself here, so the logits do not see the last feed-forward.
     // It is there all the same, as in the official code: its batch norms gather statistics.
@@ -97,12 +99,15 @@ Value class_token_attention(Builder& b, Value tokens, const CeitConfig& c) {
                                 b.slice(qkv.bias, 0, i * c.dim, (i + 1) * c.dim)});
         };
         const Value query = part(b.slice(normed, 1, c.depth - 1, c.depth), 0);
-        const AttentionInputs in{query, part(normed, 1), part(normed, 2), {}, {}};
+        const AttentionInputs in{query, part(normed, 1),    part(normed, 2), {},
+                                 {},    c.dropout.attention};
         const double scale = attention_scale(c.dim, c.heads);
         attended = b.linear("proj", b.attention(in, c.heads, scale, "layer_attention"), c.dim);
+        attended = b.dropout(attended, c.dropout.tokens);
     }
     const Value x = weighted_residual(b, last, attended, {}, 0, 2 * c.depth);
-    const Value fed = mlp(b, "feedforward", b.layer_norm("norm2", x, kNormEpsilon), c.mlp_ratio);
+    const Value fed = mlp(b, "feedforward", b.layer_norm("norm2", x, kNormEpsilon), c.mlp_ratio, {},
+                          c.dropout.tokens);
     return weighted_residual(b, x, fed, {}, 0, 2 * c.depth + 1);
 }
 
@@ -110,7 +115,7 @@ void record(Builder& b, const CeitConfig& c) {
     const Grid grid = patch_grid(c.image_size, c.patch);
     Value x = image_to_tokens(b, b.image(c.channels, c.image_size), c);  // [B, N, D]
     x = b.concat({token(b, "cls_token", c.dim, 0.02), x}, 1);
-    x = add_position(b, x, grid, 1);
+    x = b.dropout(add_position(b, x, grid, 1), c.dropout.tokens);
     std::vector<Value> class_tokens;
     for (std::int64_t i = 0; i < c.depth; ++i) {
         x = block(b, i, x, grid, c);

@@ -35,12 +35,12 @@ Value class_block(Builder& b, std::int64_t index, Value tokens, Value patches,
     const Value attended =
         class_attention(b, index, b.layer_norm(tokens, norm, kNormEpsilon, where),
                         b.layer_norm(patches, norm, kNormEpsilon, where), options, where);
-    // No stochastic depth in this stage.
+    // Neither stochastic depth nor dropout in this stage.
     tokens = weighted_residual(b, tokens, attended,
                                branch_weight(b, "gamma_1", dim, options.weight, where), 0,
                                options.ratio_index, where);
     const Value fed = mlp(b, "mlp", b.layer_norm("norm2", tokens, kNormEpsilon, where),
-                          options.mlp_ratio, options.init, where);
+                          options.mlp_ratio, options.init, 0, where);
     return weighted_residual(b, tokens, fed,
                              branch_weight(b, "gamma_2", dim, options.weight, where), 0,
                              options.ratio_index + 1, where);

@@ -24,6 +24,7 @@ struct DeepvitConfig : CommonConfig {
     std::int64_t plain_blocks = 0;
     bool map_scale = false;
     double residual_scale = 1;
+    DropoutConfig dropout;
 };
 
 void bind(Settings& s, DeepvitConfig& c) {
@@ -35,6 +36,7 @@ void bind(Settings& s, DeepvitConfig& c) {
     s.flag("map_scale", c.map_scale, "whether the mixed maps are divided by sqrt(dim / heads)");
     s.number("residual_scale", c.residual_scale, 0.001, 1000,
              "factor before the norm of a branch, whose result is divided by it");
+    bind_dropout(s, c.dropout);
 }
 
 void check(const DeepvitConfig& c) {
@@ -66,8 +68,16 @@ Value conv_stem(Builder& b, Value image, const DeepvitConfig& c) {
 // [B, heads, N, N]. Parameters reatten_matrix.* (a 1×1 convolution in the checkpoint), var_norm.*
 Value reattention_map(Builder& b, AttentionInputs in, double scale, const DeepvitConfig& c) {
     const Affine mix = b.conv_params("reatten_matrix", c.heads, c.heads, {.kernel = 1});
-    in.mix_after = {b.reshape(mix.weight, {c.heads, c.heads}), mix.bias};
-    const Value map = b.batch_norm("var_norm", b.attention_map(in, c.heads, scale));
+    Value map;
+    if (b.training() && c.dropout.attention > 0) {
+        // Weights are dropped before the mix, which therefore cannot be part of the attention.
+        map = b.dropout(b.attention_map(in, c.heads, scale), c.dropout.attention);
+        map = b.conv2d(map, mix, {});
+    } else {
+        in.mix_after = {b.reshape(mix.weight, {c.heads, c.heads}), mix.bias};
+        map = b.attention_map(in, c.heads, scale);
+    }
+    map = b.batch_norm("var_norm", map);
     return c.map_scale ? b.scale(map, scale) : map;
 }
 
@@ -78,12 +88,12 @@ Value reattention(Builder& b, std::int64_t index, Value x, const DeepvitConfig& 
     const Value map = reattention_map(b, in, attention_scale(c.dim, c.heads), c);
     b.output(fmt::format("self_attention.{}", index), map);
     b.output(fmt::format("class_attention.{}", index), [&] { return b.slice(map, 2, 0, 1); });
-    return b.linear("proj", b.attention_apply(map, in.v), c.dim);
+    return b.dropout(b.linear("proj", b.attention_apply(map, in.v), c.dim), c.dropout.tokens);
 }
 
 Value block(Builder& b, std::int64_t index, Value x, const DeepvitConfig& c) {
     const Builder::Scope scope = b.scope("blocks", index);
-    const double drop_path = linear_drop_path(c.drop_path, index, c.depth);
+    const double drop_path = block_drop_path(c, index, c.depth);
     const auto scaled = [&](Value v, double factor) {
         return factor == 1 ? v : b.scale(v, factor);
     };
@@ -95,10 +105,12 @@ Value block(Builder& b, std::int64_t index, Value x, const DeepvitConfig& c) {
     };
     half(0, "norm1", [&](Value normed) {
         return index < c.plain_blocks
-                   ? self_attention(b, "attn", normed, {.heads = c.heads, .tap = index})
+                   ? self_attention(b, "attn", normed,
+                                    {.heads = c.heads, .tap = index, .dropout = c.dropout})
                    : reattention(b, index, normed, c);
     });
-    half(1, "norm2", [&](Value normed) { return mlp(b, "mlp", normed, c.mlp_ratio); });
+    half(1, "norm2",
+         [&](Value normed) { return mlp(b, "mlp", normed, c.mlp_ratio, {}, c.dropout.tokens); });
     return x;
 }
 
@@ -107,7 +119,7 @@ void record(Builder& b, const DeepvitConfig& c) {
     Value x = c.stem == Stem::conv ? conv_stem(b, image, c)
                                    : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     x = b.concat({token(b, "cls_token", c.dim, 0.02), x}, 1);
-    x = add_position(b, x, patch_grid(c.image_size, c.patch), 1);
+    x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), 1), c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
 
     const Value features = class_features(b, x, 1).features;

@@ -17,12 +17,14 @@ struct DeitConfig : CommonConfig {
     std::int64_t heads = 3;
     double mlp_ratio = 4;
     bool distilled = false;
+    DropoutConfig dropout;
 };
 
 void bind(Settings& s, DeitConfig& c) {
     bind_common(s, c);
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
     s.flag("distilled", c.distilled, "a distillation token and its own head");
+    bind_dropout(s, c.dropout);
 }
 
 void check(const DeitConfig& c) {
@@ -39,12 +41,13 @@ void record(Builder& b, const DeitConfig& c) {
     x = c.distilled ? b.concat({cls, token(b, "dist_token", c.dim, kDeviation), x}, 1)
                     : b.concat({cls, x}, 1);
     const std::int64_t prefix = c.distilled ? 2 : 1;
-    x = add_position(b, x, patch_grid(c.image_size, c.patch), prefix);
+    x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), prefix), c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i)
         x = transformer_block(b, i, x,
                               {.heads = c.heads,
                                .mlp_ratio = c.mlp_ratio,
-                               .drop_path = linear_drop_path(c.drop_path, i, c.depth)});
+                               .drop_path = block_drop_path(c, i, c.depth),
+                               .dropout = c.dropout});
 
     const auto [norm, features] = class_features(b, x, prefix);
     const Value logits = class_head(b, "head", features, c.classes);

@@ -20,6 +20,7 @@ struct Deit3Config : CommonConfig {
     double mlp_ratio = 4;
     std::int64_t parallel = 1;
     ResidualConfig residual{.start = {.epsilon = 1e-4}};
+    DropoutConfig dropout;
 };
 
 void bind(Settings& s, Deit3Config& c) {
@@ -27,6 +28,7 @@ void bind(Settings& s, Deit3Config& c) {
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
     s.integer("parallel", c.parallel, 1, "branches side by side in one block (1 or 2)");
     bind_residual(s, c.residual);
+    bind_dropout(s, c.dropout);
 }
 
 void check(const Deit3Config& c) {
@@ -40,15 +42,18 @@ void record(Builder& b, const Deit3Config& c) {
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     const Value cls = token(b, "cls_token", c.dim, 0.02);
     x = add_position(b, x, patch_grid(c.image_size, c.patch), 0);
-    x = b.concat({cls, x}, 1);
+    x = b.dropout(b.concat({cls, x}, 1), c.dropout.tokens);
     const std::int64_t blocks = c.depth * c.parallel;
-    const BlockOptions options{.heads = c.heads,
-                               .mlp_ratio = c.mlp_ratio,
-                               .drop_path = c.drop_path,
-                               .branches = c.parallel,
-                               .weight = branch_weight_of(c.residual, c.depth),
-                               .init = block_init_of(c.residual, c.dim, c.mlp_ratio, blocks)};
-    for (std::int64_t i = 0; i < c.depth; ++i) x = transformer_block(b, i, x, options);
+    BlockOptions options{.heads = c.heads,
+                         .mlp_ratio = c.mlp_ratio,
+                         .branches = c.parallel,
+                         .weight = branch_weight_of(c.residual, c.depth),
+                         .init = block_init_of(c.residual, c.dim, c.mlp_ratio, blocks),
+                         .dropout = c.dropout};
+    for (std::int64_t i = 0; i < c.depth; ++i) {
+        options.drop_path = block_drop_path(c, i, c.depth);
+        x = transformer_block(b, i, x, options);
+    }
 
     const Value features = class_features(b, x, 1).features;
     output_logits(b, class_head(b, "head", features, c.classes, head_init_of(c.residual)), {});
@@ -112,6 +117,7 @@ Family deit3_family() {
         c.heads = m.heads;
         c.parallel = m.parallel;
         c.drop_path = m.drop_path;
+        c.drop_path_rule = DropPathRule::constant;
         family.presets.push_back(preset(fmt::format("deit3_{}", m.name), c, {m.top1, {}}, 1.0));
     }
     return family;

@@ -55,10 +55,6 @@ Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix, Pos
     return b.add(tokens, position, where);
 }
 
-double linear_drop_path(double rate, std::int64_t i, std::int64_t depth) {
-    return depth > 1 ? rate * double(i) / double(depth - 1) : 0;
-}
-
 Value token_vector(Builder& b, Value tokens, std::int64_t index, Location where) {
     return b.reshape(b.slice(tokens, 1, index, index + 1, where),
                      {Shape::kBatch, tokens.extent(-1)}, where);

@@ -38,9 +38,6 @@ enum class PositionKind { learned, sincos, none };
 Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix,
                    PositionKind kind = PositionKind::learned, Location where = Location::current());
 
-// Stochastic depth of block i: growing linearly from 0 at the first to `rate` at the last.
-double linear_drop_path(double rate, std::int64_t i, std::int64_t depth);
-
 // One token of a sequence as a vector: [B, N, D] → [B, D].
 Value token_vector(Builder& b, Value tokens, std::int64_t index,
                    Location where = Location::current());

@@ -113,13 +113,14 @@ Value block(Builder& b, std::int64_t index, Value x, Grid grid, const PatchConvN
                            : b.batch_norm("norm1", token_maps(b, x, grid));
     const Value branch = map_tokens(b, conv_branch(b, maps));
     const Value scale = branch_weight(b, "gamma_1", c.dim, branch_weight_of(c.residual, c.depth));
-    return weighted_residual(b, x, branch, scale, c.drop_path, index);
+    return weighted_residual(b, x, branch, scale, block_drop_path(c, index, c.depth), index);
 }
 
 // The class tokens after they have asked the patches, [B, T, D].
 Value pooled(Builder& b, Value patches, const PatchConvNetConfig& c) {
     const std::int64_t count = c.multi ? c.classes : 1;
-    Value tokens = b.expand(b.param("cls_token", {1, count, c.dim}, Init::trunc_normal(0.02)));
+    Value tokens = b.expand(b.param("cls_token", {1, count, c.dim}, Init::trunc_normal(0.02),
+                                    {.kind = ParamRole::Kind::class_tokens}));
     for (std::int64_t i = 0; i < c.class_layers; ++i)
         tokens = class_block(b, i, tokens, patches,
                              {.heads = c.heads,
@@ -136,7 +137,9 @@ Value pooled(Builder& b, Value patches, const PatchConvNetConfig& c) {
 Value class_heads(Builder& b, Value tokens, const PatchConvNetConfig& c) {
     std::vector<Value> weights, biases;
     for (std::int64_t k = 0; k < c.classes; ++k) {
-        const Affine head = b.linear_params(fmt::format("head.{}", k), c.dim, 1);
+        const Affine head = b.linear_params(
+            fmt::format("head.{}", k), c.dim, 1,
+            {.role = {.kind = ParamRole::Kind::class_row, .row = k, .rows = c.classes}});
         weights.push_back(head.weight);
         biases.push_back(head.bias);
     }
@@ -195,6 +198,7 @@ Family patchconvnet_family() {
         c.dim = m.dim;
         c.depth = m.depth;
         c.drop_path = m.drop_path;
+        c.drop_path_rule = DropPathRule::constant;
         c.multi = m.multi;
         c.residual.start.epsilon = m.epsilon;
         family.presets.push_back(

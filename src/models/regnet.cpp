@@ -82,7 +82,7 @@ void record(Builder& b, const RegnetConfig& c) {
         for (std::int64_t i = 0; i < c.depths[stage]; ++i, ++index) {
             const Builder::Scope block = b.scope(fmt::format("s{}.b{}", stage + 1, i + 1));
             x = bottleneck(b, x, c, c.widths[stage], i == 0 ? 2 : 1,
-                           linear_drop_path(c.drop_path, index, total(c.depths)));
+                           block_drop_path(c, index, total(c.depths)));
         }
 
     b.output("tokens", [&] { return map_tokens(b, x); });

@@ -114,11 +114,12 @@ Value joined(Builder& b, Value x, Value branch, std::string_view gamma, const Re
 
 Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
     const Builder::Scope scope = b.scope("blocks", index);
+    const double drop_path = block_drop_path(c, index, c.depth);
     if (c.communication != Communication::none)
-        x = joined(b, x, communicate(b, normed(b, "norm1", x, c), c), "gamma_1", c, c.drop_path,
+        x = joined(b, x, communicate(b, normed(b, "norm1", x, c), c), "gamma_1", c, drop_path,
                    2 * index);
     return joined(b, x, mlp(b, "mlp", normed(b, "norm2", x, c), c.mlp_ratio), "gamma_2", c,
-                  c.drop_path, 2 * index + 1);
+                  drop_path, 2 * index + 1);
 }
 
 // CaiT's class layer with a learned weight per patch in place of attention: cls [B, 1, D], patches
@@ -193,6 +194,7 @@ Family resmlp_family() {
         c.dim = m.dim;
         c.patch = m.patch;
         c.drop_path = 0.1;
+        c.drop_path_rule = DropPathRule::constant;
         c.residual.start.epsilon = m.epsilon;
         family.presets.push_back(preset(fmt::format("resmlp_{}_224", m.name), c, m.reported, 0.9));
     }

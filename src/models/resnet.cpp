@@ -81,12 +81,11 @@ void record(Builder& b, const ResnetConfig& c) {
         const Builder::Scope layer = b.scope(fmt::format("layer{}", stage + 1));
         for (std::int64_t i = 0; i < c.blocks[stage]; ++i, ++index) {
             const Builder::Scope block = b.scope(std::to_string(i));
-            x = residual_block(
-                b, x,
-                {.width = c.width << stage,
-                 .stride = stage > 0 && i == 0 ? 2 : 1,
-                 .bottleneck = c.bottleneck,
-                 .drop_path = linear_drop_path(c.drop_path, index, total(c.blocks))});
+            x = residual_block(b, x,
+                               {.width = c.width << stage,
+                                .stride = stage > 0 && i == 0 ? 2 : 1,
+                                .bottleneck = c.bottleneck,
+                                .drop_path = block_drop_path(c, index, total(c.blocks))});
         }
     }
 

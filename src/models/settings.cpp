@@ -52,18 +52,19 @@ std::string image_size_text(ImageSize size) {
                                      : fmt::format("{}x{}", size.height, size.width);
 }
 
-void Settings::integer(std::string name, std::int64_t& field, std::int64_t least,
-                       std::string help) {
-    // Far above any network, far below what could overflow in shape arithmetic.
-    constexpr std::int64_t kLargest = 1'000'000;
+void Settings::integer(std::string name, std::int64_t& field, std::int64_t least, std::string help,
+                       std::int64_t most) {
     custom({std::move(name), std::move(help), [&field] { return std::to_string(field); },
-            [&field, least, kLargest](const std::string& text) {
+            [&field, least, most](const std::string& text) {
                 const std::int64_t value = parse_integer(text);
-                if (value < least || value > kLargest)
+                if (value < least || value > most)
                     throw UsageError(
-                        fmt::format("expected {} to {}, found {}", least, kLargest, value));
+                        fmt::format("expected {} to {}, found {}", least, most, value));
                 field = value;
-            }});
+            },
+            Kind::integer,
+            most < kLargest ? fmt::format("{} to {}", least, most)
+                            : fmt::format("at least {}", least)});
 }
 
 void Settings::number(std::string name, double& field, double least, double most,
@@ -75,7 +76,8 @@ void Settings::number(std::string name, double& field, double least, double most
                     throw UsageError(
                         fmt::format("expected {:g} to {:g}, found {:g}", least, most, value));
                 field = value;
-            }});
+            },
+            Kind::number, fmt::format("{:g} to {:g}", least, most)});
 }
 
 void Settings::flag(std::string name, bool& field, std::string help) {
@@ -83,6 +85,20 @@ void Settings::flag(std::string name, bool& field, std::string help) {
         std::move(name), field,
         {{"true", true}, {"false", false}, {"yes", true}, {"no", false}, {"1", true}, {"0", false}},
         std::move(help));
+    keys_.back().kind = Kind::flag;
+    keys_.back().expected = "true, false";
+}
+
+void Settings::word(std::string name, std::string& field, std::vector<std::string> words,
+                    std::string help) {
+    std::string expected = fmt::format("{}", fmt::join(words, ", "));
+    custom({std::move(name), std::move(help), [&field] { return field; },
+            [&field, expected, words = std::move(words)](const std::string& text) {
+                if (std::ranges::find(words, text) == words.end())
+                    throw UsageError(fmt::format("expected one of {}; found '{}'", expected, text));
+                field = text;
+            },
+            Kind::word, expected});
 }
 
 void Settings::image_size(std::string name, ImageSize& field, std::string help) {
@@ -100,7 +116,8 @@ void Settings::choice_by_index(std::string name, std::vector<std::string> texts,
                     throw UsageError(fmt::format("expected one of {}; found '{}'",
                                                  fmt::join(texts, ", "), text));
                 set(std::size_t(found - texts.begin()));
-            }});
+            },
+            Kind::word, fmt::format("{}", fmt::join(texts, ", "))});
 }
 
 void Settings::set(const std::string& name, const std::string& value) {

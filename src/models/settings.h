@@ -1,7 +1,8 @@
-// The configuration keys of a model, bound to the fields of its configuration: one declaration
-// gives `--set model.KEY=VALUE`, the list of valid keys, and what is stored in a model file.
+// Keys bound to the fields of a configuration: one declaration gives `--set KEY=VALUE`, the list of
+// valid keys, and what is stored in a file. Models and recipes declare their keys with it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -15,16 +16,26 @@ namespace cait {
 
 class Settings {
 public:
+    enum class Kind { integer, number, flag, word, text, list };
+
     struct Key {
         std::string name;
         std::string help;
         std::function<std::string()> get;
         std::function<void(const std::string&)> set;  // throws UsageError
+        Kind kind = Kind::text;
+        std::string expected{};  // the values that it takes, for people
     };
 
-    void integer(std::string name, std::int64_t& field, std::int64_t least, std::string help);
+    // Far above any network, far below what could overflow in shape arithmetic.
+    static constexpr std::int64_t kLargest = 1'000'000;
+
+    void integer(std::string name, std::int64_t& field, std::int64_t least, std::string help,
+                 std::int64_t most = kLargest);
     void number(std::string name, double& field, double least, double most, std::string help);
     void flag(std::string name, bool& field, std::string help);
+    void word(std::string name, std::string& field, std::vector<std::string> words,
+              std::string help);
     void image_size(std::string name, ImageSize& field, std::string help);
     void custom(Key key) { keys_.push_back(std::move(key)); }
 

@@ -22,6 +22,7 @@ struct VitConfig : CommonConfig {
     PositionKind position = PositionKind::learned;
     std::int64_t representation = 0;
     bool fc_norm = false;
+    DropoutConfig dropout;
 };
 
 void bind(Settings& s, VitConfig& c) {
@@ -37,6 +38,7 @@ void bind(Settings& s, VitConfig& c) {
     s.integer("representation", c.representation, 0,
               "width of the hidden tanh layer of an MLP head; 0: linear head");
     s.flag("fc_norm", c.fc_norm, "with average pooling: normalise after the pooling");
+    bind_dropout(s, c.dropout);
 }
 
 void check(const VitConfig& c) {
@@ -68,12 +70,14 @@ void record(Builder& b, const VitConfig& c) {
     const std::int64_t prefix = has_class ? 1 : 0;
     if (has_class) x = b.concat({token(b, "cls_token", c.dim, 1e-6), x}, 1);
     x = add_position(b, x, patch_grid(c.image_size, c.patch), prefix, c.position);
+    x = b.dropout(x, c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i)
         x = transformer_block(b, i, x,
                               {.heads = c.heads,
                                .mlp_ratio = c.mlp_ratio,
-                               .drop_path = linear_drop_path(c.drop_path, i, c.depth),
-                               .has_class_token = has_class});
+                               .drop_path = block_drop_path(c, i, c.depth),
+                               .has_class_token = has_class,
+                               .dropout = c.dropout});
     Value features = pooled_features(b, x, prefix, c);
     b.output("features", features);
     if (c.representation > 0)

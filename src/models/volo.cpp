@@ -30,6 +30,7 @@ struct VoloConfig : CommonConfig {
     std::int64_t stem = 64;
     std::int64_t class_layers = 2;
     bool aux_head = true;
+    DropoutConfig dropout;
 
     std::int64_t depth() const { return total(layers); }
 };
@@ -44,6 +45,7 @@ void bind(Settings& s, VoloConfig& c) {
     s.integer("stem", c.stem, 1, "channels of the convolutions before the patch embedding");
     s.integer("class_layers", c.class_layers, 1, "number of class-attention layers");
     s.flag("aux_head", c.aux_head, "a second head on every token, for training with token labels");
+    bind_dropout(s, c.dropout);
 }
 
 void check(const VoloConfig& c) {
@@ -80,18 +82,25 @@ Value stem(Builder& b, Value image, const VoloConfig& c) {
     return channels_last(b, b.conv2d("proj", x, c.dims[0], {.kernel = kRest, .stride = kRest}));
 }
 
+// What training leaves out at random in one block.
+struct Drops {
+    double path = 0;
+    double tokens = 0;
+};
+
 // What follows the attention in every kind of block: x + attended, then x + mlp(norm2(x)). `index`
 // counts blocks through the network, for the taps.
 Value finish_block(Builder& b, Value x, Value attended, std::int64_t index, double mlp_ratio,
-                   double drop_path = 0) {
-    x = weighted_residual(b, x, attended, {}, drop_path, 2 * index);
-    const Value fed = mlp(b, "mlp", b.layer_norm("norm2", x, kVoloEpsilon), mlp_ratio);
-    return weighted_residual(b, x, fed, {}, drop_path, 2 * index + 1);
+                   Drops drops = {}) {
+    x = weighted_residual(b, x, attended, {}, drops.path, 2 * index);
+    const Value normed = b.layer_norm("norm2", x, kVoloEpsilon);
+    const Value fed = mlp(b, "mlp", normed, mlp_ratio, {}, drops.tokens);
+    return weighted_residual(b, x, fed, {}, drops.path, 2 * index + 1);
 }
 
 // x [B, H, W, D]: the tokens around each window's centre are mixed by weights that are read off the
 // centre alone, without comparing queries and keys.
-Value outlook_attention(Builder& b, Value x, std::int64_t heads) {
+Value outlook_attention(Builder& b, Value x, std::int64_t heads, double dropout) {
     const Builder::Scope scope = b.scope("attn");
     const std::int64_t dim = x.extent(-1);
     const std::int64_t area = kOutlookKernel * kOutlookKernel;
@@ -106,16 +115,17 @@ Value outlook_attention(Builder& b, Value x, std::int64_t heads) {
                                    .kernel = kOutlookKernel,
                                    .stride = kOutlookStride,
                                    .scale = attention_scale(dim, heads)});
-    return b.linear("proj", mixed, dim);
+    return b.dropout(b.linear("proj", mixed, dim), dropout);
 }
 
 // The first token of x [B, 1 + N, D] asks all of them: [B, 1, D]; tap class_attention.INDEX
-Value class_attention(Builder& b, Value x, std::int64_t heads, std::int64_t index) {
+Value class_attention(Builder& b, Value x, std::int64_t heads, std::int64_t index, double dropout) {
     const Builder::Scope scope = b.scope("attn");
     const std::int64_t dim = x.extent(-1);
     const Value kv = b.linear("kv", x, 2 * dim, {.bias = false});
     const Value q = b.linear("q", b.slice(x, 1, 0, 1), dim, {.bias = false});
-    const AttentionInputs in{q, b.slice(kv, -1, 0, dim), b.slice(kv, -1, dim, 2 * dim), {}, {}};
+    const AttentionInputs in{q,      b.slice(kv, -1, 0, dim), b.slice(kv, -1, dim, 2 * dim), {}, {},
+                             dropout};
     const Value mixed = b.attention(in, heads, attention_scale(dim, heads),
                                     fmt::format("class_attention.{}", index));
     return b.linear("proj", mixed, dim);
@@ -128,7 +138,8 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
         const Builder::Scope scope = b.scope("network.0", i);
         const Value normed = b.layer_norm("norm1", x, kVoloEpsilon);
         // No stochastic depth here, though these blocks count in the others' rates.
-        x = finish_block(b, x, outlook_attention(b, normed, c.heads[0]), i, c.mlp_ratio);
+        x = finish_block(b, x, outlook_attention(b, normed, c.heads[0], c.dropout.tokens), i,
+                         c.mlp_ratio, {.tokens = c.dropout.tokens});
     }
 
     const std::int64_t dim = c.dims[1];
@@ -137,7 +148,7 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
     const Grid grid = patch_grid(c.image_size, kPatch);
     x = b.add(x, b.param("pos_embed", {1, grid.height, grid.width, dim}, Init::trunc_normal(0.02),
                          {ParamRole::Kind::position, grid.height, grid.width, 0}));
-    x = b.reshape(x, {Shape::kBatch, grid.count(), dim});
+    x = b.dropout(b.reshape(x, {Shape::kBatch, grid.count(), dim}), c.dropout.tokens);
     std::int64_t index = c.layers[0];
     for (std::size_t stage = 1; stage < c.layers.size(); ++stage)
         for (std::int64_t i = 0; i < c.layers[stage]; ++i, ++index) {
@@ -146,9 +157,10 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
                                                   {.heads = c.heads[stage],
                                                    .qkv_bias = false,
                                                    .tap = index - c.layers[0],
-                                                   .has_class_token = false});
+                                                   .has_class_token = false,
+                                                   .dropout = c.dropout});
             x = finish_block(b, x, attended, index, c.mlp_ratio,
-                             linear_drop_path(c.drop_path, index, c.depth()));
+                             {block_drop_path(c, index, c.depth()), c.dropout.tokens});
         }
     return x;
 }
@@ -160,8 +172,8 @@ void record(Builder& b, const VoloConfig& c) {
     for (std::int64_t i = 0; i < c.class_layers; ++i) {
         const Builder::Scope scope = b.scope("post_network", i);
         const Value normed = b.layer_norm("norm1", b.concat({cls, patches}, 1), kVoloEpsilon);
-        cls = finish_block(b, cls, class_attention(b, normed, c.heads.back(), i), c.depth() + i,
-                           c.mlp_ratio);
+        const Value attended = class_attention(b, normed, c.heads.back(), i, c.dropout.attention);
+        cls = finish_block(b, cls, attended, c.depth() + i, c.mlp_ratio);
     }
 
     const Affine norm = b.norm_params("norm", dim);
@@ -170,7 +182,10 @@ void record(Builder& b, const VoloConfig& c) {
     b.output("tokens", tokens);
     b.output("features", features);
     const Value logits = class_head(b, "head", features, c.classes);
-    if (!c.aux_head) return b.output("logits", logits);
+    if (!c.aux_head) {
+        b.leave_out("aux_head");
+        return b.output("logits", logits);
+    }
 
     const Value aux = class_head(b, "aux_head", tokens, c.classes);  // [B, N, classes]
     b.output("logits_class", logits);

@@ -19,6 +19,7 @@ struct ModelPart {
     std::string weights;  // a file to start from; empty: fresh weights
     bool prefer_ema = false;
     std::vector<std::pair<std::string, std::string>> settings;
+    bool operator==(const ModelPart&) const = default;
 };
 
 // [data]
@@ -31,6 +32,7 @@ struct DataPart {
     std::int64_t repeats = 1;    // repeated augmentation
     double max_bad = 0.05;       // unreadable share of an epoch that ends the run
     std::string mean = "model";  // model (what the preset expects), imagenet, half, data (measured)
+    bool operator==(const DataPart&) const = default;
 };
 
 // [augment]
@@ -52,6 +54,7 @@ struct AugmentPart {
     double mix_switch = 0.5;
     MixMode mix_mode = MixMode::batch;
     std::int64_t mix_off_epoch = 0;  // from this epoch on neither; 0: never switched off
+    bool operator==(const AugmentPart&) const = default;
 };
 
 enum class OptimizerKind { adamw, lamb, sgd };
@@ -77,6 +80,7 @@ struct OptimPart {
     ClipKind clip = ClipKind::none;
     double clip_at = 1;
     std::int64_t accumulate = 1;  // parts that a batch is worked through in
+    bool operator==(const OptimPart&) const = default;
 };
 
 enum class ScheduleKind { cosine, step, constant };
@@ -93,6 +97,7 @@ struct SchedulePart {
     double cooldown = 0;     // further epochs at min_lr
     double step_every = 30;  // schedule "step"
     double step_factor = 0.1;
+    bool operator==(const SchedulePart&) const = default;
 };
 
 enum class LossKind { cross_entropy, bce, token_label };
@@ -105,6 +110,7 @@ struct LossPart {
     double bce_threshold = 0;  // targets above it count as 1 (DeiT III); below 0: kept soft
     bool cosub = false;
     double token_weight = 0.5;  // of VOLO's dense term
+    bool operator==(const LossPart&) const = default;
 };
 
 // [distill]
@@ -115,6 +121,7 @@ struct DistillPart {
     double alpha = 0.5;
     double temperature = 1;
     bool cache = false;  // teacher logits kept per image; only where augmentation is off
+    bool operator==(const DistillPart&) const = default;
 };
 
 enum class Tune { all, attention, head };
@@ -128,6 +135,7 @@ struct TrainPart {
     bool ema_warmup = false;         // smaller decay in the first steps: min(decay, (1+t)/(10+t))
     std::int64_t threads = 0;        // of the products; 0: as many as cores
     std::string device = "cpu";
+    bool operator==(const TrainPart&) const = default;
 };
 
 // [eval]
@@ -135,6 +143,7 @@ struct EvalPart {
     double crop_ratio = 0;   // 0: the model's own
     std::int64_t every = 1;  // epochs
     std::string crop_mode = "centre";
+    bool operator==(const EvalPart&) const = default;
 };
 
 // [save]
@@ -142,6 +151,7 @@ struct SavePart {
     std::int64_t steps = 0;       // also every so many steps; 0: at the end of epochs only
     std::int64_t keep_every = 0;  // epochs whose checkpoint stays for good; 0: none
     std::string best = "top1";    // what decides: top1, top5, loss, top1_ema
+    bool operator==(const SavePart&) const = default;
 };
 
 struct Recipe {
@@ -156,6 +166,7 @@ struct Recipe {
     TrainPart train;
     EvalPart eval;
     SavePart save;
+    bool operator==(const Recipe&) const = default;
 };
 
 }  // namespace cait

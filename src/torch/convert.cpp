@@ -52,4 +52,16 @@ Tensor from_torch(const at::Tensor& tensor) {
     return result;
 }
 
+Tensor share_torch(const at::Tensor& tensor) {
+    const at::Tensor source = tensor.detach().cpu().contiguous();
+    const bool integer = source.scalar_type() == at::kLong;
+    if (!integer && source.scalar_type() != at::kFloat)
+        throw Error(fmt::format("expected a tensor of float32 or int64, found {}",
+                                c10::toString(source.scalar_type())));
+    const auto sizes = source.sizes();
+    return Tensor::view(integer ? DType::i64 : DType::f32,
+                        Shape(std::vector<std::int64_t>(sizes.begin(), sizes.end())),
+                        source.data_ptr(), std::make_shared<at::Tensor>(source));
+}
+
 }  // namespace cait

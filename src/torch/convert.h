@@ -14,4 +14,8 @@ at::Tensor to_torch(const Tensor& tensor);
 // A contiguous copy on the CPU; bfloat16 and half become float32.
 Tensor from_torch(const at::Tensor& tensor);
 
+// The same memory as one of our tensors, for writing it to a file: contiguous, on the CPU, float32
+// or int64. It changes when the original does.
+Tensor share_torch(const at::Tensor& tensor);
+
 }  // namespace cait

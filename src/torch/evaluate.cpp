@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "core/philox.h"
+#include "torch/drop_factors.h"
+#include "torch/dropout_mask.h"
+#include "torch/kernel_evaluate.h"
+#include "torch/linear_function.h"
 
 namespace cait {
 
@@ -87,6 +90,10 @@ public:
 
     At operator()(const op::DropPath& op) const { return drop_path(in_[0], op.rate); }
 
+    At operator()(const op::Dropout& op) const {
+        return in_[0] * dropout_mask(node_.name, op.rate, in_[0], context_);
+    }
+
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
         return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4],
@@ -131,7 +138,7 @@ public:
             wide(scores).reshape({batch, count, op.heads, area, area}).permute({0, 2, 1, 3, 4}) *
                 op.scale,
             -1);
-        v = at::matmul(narrow(mix), narrow(v)).permute({0, 1, 4, 3, 2});
+        v = product(mix, v).permute({0, 1, 4, 3, 2});
         v = wide(v).reshape({batch, dim * area, count});
         return at::col2im(v, {height, width}, {op.kernel, op.kernel}, {1, 1}, {pad, pad},
                           {op.stride, op.stride})
@@ -170,6 +177,13 @@ private:
         return context_.precision == Precision::bf16 ? x.to(at::kFloat) : x;
     }
 
+    At product(const At& a, const At& b) const {
+        if (kernels_apply(a, context_) && kernels_apply(b, context_))
+            return cpu_matmul(a, b, false,
+                              {context_.precision == Precision::bf16, context_.profile});
+        return at::matmul(narrow(a), narrow(b));
+    }
+
     static At split_heads(const At& x, std::int64_t heads) {
         return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
     }
@@ -198,14 +212,11 @@ private:
 
     // One decision per image, the same on every device and for every thread count.
     At drop_path(const At& x, double rate) const {
-        const double keep = 1 - rate;
-        RandomStream random(context_.seed,
-                            stable_hash(node_.name) ^ (context_.step * 0x9E3779B97F4A7C15ULL));
+        const std::vector<float> factors =
+            drop_factors(node_.name, rate, std::size_t(x.size(0)), context_);
         std::vector<std::int64_t> extents(std::size_t(x.dim()), 1);
         extents[0] = x.size(0);
-        At factor = at::empty({x.size(0)}, at::kFloat);
-        for (std::int64_t i = 0; i < x.size(0); ++i)
-            factor.data_ptr<float>()[i] = double(random.uniform()) < keep ? float(1 / keep) : 0.0F;
+        const At factor = at::tensor(factors);
         return x * factor.to(x.device(), x.scalar_type()).reshape(extents);
     }
 
@@ -218,6 +229,7 @@ private:
 
 at::Tensor evaluate(const Node& node, std::span<const at::Tensor> inputs,
                     const EvaluateContext& context) {
+    if (const auto result = evaluate_with_kernels(node, inputs, context)) return *result;
     return std::visit(Evaluator(node, inputs, context), node.op);
 }
 

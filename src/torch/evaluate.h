@@ -7,14 +7,24 @@
 
 #include "cait/train.h"
 #include "graph/graph.h"
+#include "kernels/profile.h"
 
 namespace cait {
+
+// automatic: our kernels where they apply, else ATen. CAIT_BACKEND=aten switches them off too.
+enum class Backend { automatic, aten };
 
 struct EvaluateContext {
     Mode mode = Mode::infer;  // of the graph; batch norms ask for it
     Precision precision = Precision::fp32;
     std::uint64_t seed = 0;  // stochastic depth is a pure function of seed, step, node and image
     std::uint64_t step = 0;
+    // Where these images stand in the whole batch, of which other processes or other parts of an
+    // accumulated step have the rest: image i is number first_image + i * image_stride.
+    std::uint64_t first_image = 0;
+    std::uint64_t image_stride = 1;
+    Backend backend = Backend::automatic;
+    kernels::Profile* profile = nullptr;  // gets the kernels' time, for whoever asks
 };
 
 // Input and Param are leaves: whoever walks the graph supplies them.

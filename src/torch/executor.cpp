@@ -2,16 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cait/error.h"
+#include "torch/kernel_evaluate.h"
 
 namespace cait {
 
 TorchExecutor::TorchExecutor(Graph graph)
-    : graph_(std::move(graph)), freed_after_(graph_.nodes.size()) {
+    : graph_(std::move(graph)),
+      branches_(find_branches(graph_)),
+      covered_(graph_.nodes.size(), false),
+      freed_after_(graph_.nodes.size()) {
+    // What a covered node reads is read where its branch ends.
+    std::vector<std::size_t> read_at(graph_.nodes.size());
+    for (const Node& node : graph_.nodes) read_at[node.id] = node.id;
+    for (const Node& node : graph_.nodes)
+        if (branches_[node.id])
+            for (const std::size_t id : branches_[node.id]->covered) {
+                covered_[id] = true;
+                read_at[id] = node.id;
+            }
     std::vector<std::size_t> last_use(graph_.nodes.size());
     for (const Node& node : graph_.nodes) {
-        last_use[node.id] = node.id;
-        for (const std::size_t input : node.inputs) last_use[input] = node.id;
+        last_use[node.id] = std::max(last_use[node.id], read_at[node.id]);
+        for (const std::size_t input : node.inputs)
+            last_use[input] = std::max(last_use[input], read_at[node.id]);
     }
     std::vector<bool> is_output(graph_.nodes.size(), false);
     for (const auto& [name, id] : graph_.outputs) is_output[id] = true;
@@ -33,9 +49,10 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
                                 const EvaluateContext& options) const {
     EvaluateContext context = options;
     context.mode = graph_.mode;
+    const bool fused = kernels_apply(images, context);
     std::vector<at::Tensor> results(graph_.nodes.size());
-    std::vector<at::Tensor> inputs;
     for (const Node& node : graph_.nodes) {
+        if (fused && covered_[node.id]) continue;
         at::Tensor& result = results[node.id];
         if (std::holds_alternative<op::Input>(node.op)) {
             check_input(images, node);
@@ -50,10 +67,8 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
             std::vector<std::int64_t> extents = node.shape.with_batch(images.size(0)).extents();
             result = results[node.inputs[0]].expand(extents);
         } else {
-            inputs.clear();
-            for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
             try {
-                result = evaluate(node, inputs, context);
+                result = compute(node, results, fused, context);
             } catch (const c10::Error& error) {
                 throw Error(fmt::format("[{}] {} failed in LibTorch: {} ({})", op_name(node.op),
                                         node.name, error.what_without_backtrace(),
@@ -65,6 +80,15 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
     TorchTensors outputs;
     for (const auto& [name, id] : graph_.outputs) outputs[name] = results[id];
     return outputs;
+}
+
+at::Tensor TorchExecutor::compute(const Node& node, std::span<const at::Tensor> results, bool fused,
+                                  const EvaluateContext& context) const {
+    if (fused && branches_[node.id])
+        return evaluate_branch(*branches_[node.id], node, results, context);
+    std::vector<at::Tensor> inputs;
+    for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
+    return evaluate(node, inputs, context);
 }
 
 }  // namespace cait

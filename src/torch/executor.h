@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "torch/evaluate.h"
+#include "torch/fuse.h"
 
 namespace cait {
 
@@ -26,8 +27,12 @@ public:
 
 private:
     void check_input(const at::Tensor& images, const Node& node) const;
+    at::Tensor compute(const Node& node, std::span<const at::Tensor> results, bool fused,
+                       const EvaluateContext& context) const;
 
     Graph graph_;
+    std::vector<std::optional<FusedBranch>> branches_;   // by the node that ends them
+    std::vector<bool> covered_;                          // by a branch: not run by itself
     std::vector<std::vector<std::size_t>> freed_after_;  // results that nobody needs any more
 };
 

@@ -38,6 +38,16 @@ bool other_class_count(const Shape& expected, const Shape& found) {
     return expected[0] != found[0] && tail(expected) == tail(found);
 }
 
+// One token, [D] values, for each of several classes: [1, classes, D].
+Tensor repeated(const Tensor& token, const Shape& shape) {
+    Tensor result = Tensor::empty(DType::f32, shape);
+    const std::span<float> out = result.mutable_floats();
+    const std::span<const float> values = token.floats();
+    for (std::size_t start = 0; start < out.size(); start += values.size())
+        std::ranges::copy(values, out.begin() + std::ptrdiff_t(start));
+    return result;
+}
+
 // Everything that does not fit, for one message.
 struct Misfits {
     std::vector<std::string> missing, unexpected, wrong_shape;
@@ -61,9 +71,13 @@ public:
     Matched run(std::span<const ExpectedTensor> expected, std::span<const Rename> renames) {
         index_file(expected, renames);
         for (const ExpectedTensor& wanted : expected) {
+            if (wanted.kind == ExpectedTensor::Kind::left_out) continue;
             const auto found = by_name_.find(wanted.name);
+            const auto stacked = by_name_.find(wanted.stacked);
             if (found != by_name_.end())
                 place(wanted, *found->second);
+            else if (stacked != by_name_.end())
+                place_row(wanted, *stacked->second);
             else if (wanted.required)
                 misfits_.missing.push_back(
                     fmt::format("{} {}", wanted.name, wanted.shape.to_string()));
@@ -74,14 +88,28 @@ public:
 
 private:
     void index_file(std::span<const ExpectedTensor> expected, std::span<const Rename> renames) {
-        std::set<std::string_view> wanted;
-        for (const ExpectedTensor& tensor : expected) wanted.insert(tensor.name);
+        std::set<std::string_view> in_file, wanted;
+        for (const NamedTensor& entry : file_.tensors) in_file.insert(entry.name);
+        std::vector<std::string_view> left_out;
+        for (const ExpectedTensor& tensor : expected) {
+            if (tensor.kind == ExpectedTensor::Kind::left_out)
+                left_out.push_back(tensor.name);
+            else
+                wanted.insert(tensor.name);
+            if (!tensor.stacked.empty() && !in_file.contains(tensor.name))
+                wanted.insert(tensor.stacked);
+        }
         for (const NamedTensor& entry : file_.tensors) {
             // A name that the model knows is never an alias.
             const std::string name =
                 wanted.contains(entry.name) ? entry.name : to_official(entry.name, renames);
             if (!wanted.contains(name)) {
-                if (!name.ends_with(".num_batches_tracked"))
+                const auto part = std::ranges::find_if(left_out, [&](std::string_view scope) {
+                    return name.starts_with(fmt::format("{}.", scope));
+                });
+                if (part != left_out.end())
+                    note(fmt::format("{} left out: the model is set to do without it", *part));
+                else if (!name.ends_with(".num_batches_tracked"))
                     misfits_.unexpected.push_back(printable(entry.name));
             } else if (!by_name_.emplace(name, &entry.tensor).second) {
                 throw Error(fmt::format("{}: tensor '{}' is there twice, once as '{}'", file_name_,
@@ -100,14 +128,49 @@ private:
         } else if (wanted.kind == ExpectedTensor::Kind::class_axis0 &&
                    other_class_count(wanted.shape, found.shape())) {
             result_.fresh.push_back(wanted.name);
-            note(fmt::format("{} replaced: {} -> {} classes",
-                             wanted.name.substr(0, wanted.name.rfind('.')), found.shape()[0],
-                             wanted.shape[0]));
+            note_replaced(wanted.name, found.shape()[0], wanted.shape[0]);
+        } else if (wanted.kind == ExpectedTensor::Kind::class_tokens &&
+                   same_but_ones({wanted.shape[-1]}, found.shape())) {
+            keep(wanted, repeated(convert(found, DType::f32), wanted.shape));
+            note(fmt::format("{} repeated for {} classes", wanted.name, wanted.shape[1]));
         } else {
-            misfits_.wrong_shape.push_back(fmt::format("{} expected {}, found {}", wanted.name,
-                                                       wanted.shape.to_string(),
-                                                       found.shape().to_string()));
+            misfit(wanted.name, wanted.shape, found);
         }
+    }
+
+    void place_row(const ExpectedTensor& wanted, const Tensor& stacked) {
+        const Shape& shape = stacked.shape();
+        Shape all = wanted.shape;  // of as many rows as the file has; each one's first extent is 1
+        all[0] = shape.rank() > 0 ? shape[0] : 1;
+        if (!same_but_ones(all, shape)) {
+            misfit(wanted.stacked, all, stacked);
+        } else if (all[0] != wanted.rows) {
+            result_.fresh.push_back(wanted.name);
+            note_replaced(wanted.stacked, all[0], wanted.rows);
+        } else {
+            // All rows are converted with the first of them.
+            auto [rows, is_new] = stacked_.try_emplace(wanted.stacked);
+            if (is_new) rows->second = convert(stacked, DType::f32);
+            const Tensor& numbers = rows->second;
+            const float* row = numbers.floats().data() + wanted.row * wanted.shape.count();
+            keep(wanted, Tensor::view(DType::f32, wanted.shape, row, numbers.owner()));
+            note(fmt::format("{} divided into a head for each of {} classes",
+                             head_of(wanted.stacked), wanted.rows));
+        }
+    }
+
+    static std::string head_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+    void note_replaced(const std::string& name, std::int64_t found, std::int64_t expected) {
+        note(fmt::format("{} replaced: {} -> {} classes", head_of(name), found, expected));
+    }
+
+    void misfit(const std::string& name, const Shape& expected, const Tensor& found) {
+        std::string text = fmt::format("{} expected {}, found {}", name, expected.to_string(),
+                                       found.shape().to_string());
+        // Each class of a stacked head says the same.
+        if (std::ranges::find(misfits_.wrong_shape, text) == misfits_.wrong_shape.end())
+            misfits_.wrong_shape.push_back(std::move(text));
     }
 
     void place_fitted(const ExpectedTensor& wanted, const GridFit& fit) {
@@ -146,6 +209,7 @@ private:
     const std::string& file_name_;
     const MatchOptions& options_;
     std::unordered_map<std::string, const Tensor*> by_name_;
+    std::unordered_map<std::string, Tensor> stacked_;  // float32
     Misfits misfits_;
     Matched result_;
 };

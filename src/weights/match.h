@@ -18,13 +18,26 @@ struct ExpectedTensor {
     // class_axis0: the first axis is the number of classes. position: the shape is
     // [1, prefix + h*w, D], or [1, h, w, D] without prefix tokens. patch_mixing: a matrix
     // [outputs, inputs] or a bias [outputs], where each axis is h*w or has nothing to do with it.
-    enum class Kind { plain, class_axis0, position, patch_mixing };
+    // class_tokens: [1, classes, D], for which a file's only token is repeated. class_row: a file
+    // may have it as row `row` of the tensor `stacked`. left_out: no tensor of the model, but files
+    // may have some below this name.
+    enum class Kind {
+        plain,
+        class_axis0,
+        position,
+        patch_mixing,
+        class_tokens,
+        class_row,
+        left_out
+    };
 
     std::string name;
     Shape shape;
     Kind kind = Kind::plain;
     std::int64_t grid_height = 0, grid_width = 0;  // of a position or a patch mix
     std::int64_t prefix_tokens = 0;                // of a position
+    std::string stacked{};                         // of a class row, and its number among `rows`
+    std::int64_t row = 0, rows = 0;
     bool required = true;
 };
 

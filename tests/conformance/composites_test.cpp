@@ -125,7 +125,10 @@ TEST_P(Composites, EqualsItsDecomposition) {
     test::expect_within(direct.output, primitive.output, 2e-6, "output");
     ASSERT_EQ(direct.gradients.size(), primitive.gradients.size());
     for (const auto& [name, gradient] : direct.gradients)
-        test::expect_within(gradient, primitive.gradients.at(name), 2e-5, name);
+        // An element near 500 has its last bit at 3e-5.
+        test::expect_within(
+            gradient, primitive.gradients.at(name),
+            2e-5 * std::max(1.0, test::deviation(primitive.gradients.at(name).floats())), name);
 }
 
 TEST_P(Composites, MixedPrecisionStaysNearFullPrecision) {

@@ -42,6 +42,14 @@ ModelCase convnet(const std::string& name, const std::string& model, SettingList
     return {name, model, settings, "72x96"};
 }
 
+// A case again with both kinds of dropout: training meets the same mask before and after its step.
+ModelCase dropped(const std::string& name, ModelCase result) {
+    result.name = name;
+    result.settings.insert(result.settings.end(),
+                           {{"dropout", "0.1"}, {"attention_dropout", "0.1"}});
+    return result;
+}
+
 // Each residual weighting with each start, learnable and frozen, under each class stage.
 std::vector<ModelCase> cait_switches() {
     std::vector<ModelCase> cases;
@@ -161,6 +169,23 @@ std::vector<ModelCase> all_cases() {
         convnet("regnet", "regnety_160",
                 {{"stem", "8"}, {"widths", "8,16,16,24"}, {"depths", "1,2,1,1"}, {"group", "8"}}),
         small("patchconvnet_scalar", "patchconvnet_s60", {{"residual", "scalar"}}),
+        dropped("vit_dropout", small("", "vit_base_patch16_224")),
+        dropped("deit_dropout", small("", "deit_tiny_distilled_patch16_224")),
+        dropped("deit3_dropout", small("", "deit3_small_patch16_18x2")),
+        dropped("cait_dropout", small("", "cait_xxs24_224", {{"distill_token", "true"}})),
+        dropped("deepvit_dropout", small("", "deepvit_s", {{"plain_blocks", "1"}})),
+        dropped("ceit_dropout", small("", "ceit_tiny_patch16_224")),
+        dropped("volo_dropout", {"",
+                                 "volo_d1_224",
+                                 {{"image_size", "32"},
+                                  {"layers", "1,1,1,1"},
+                                  {"dims", "8,16,16,16"},
+                                  {"heads", "2,4,2,4"},
+                                  {"stem", "6"},
+                                  {"classes", "5"}},
+                                 "48x32"}),
+        small("cait_linear_drop_path", "cait_xxs24_224", {{"drop_path_rule", "linear"}}),
+        small("deit_constant_drop_path", "deit_tiny_patch16_224", {{"drop_path_rule", "constant"}}),
     };
     cases.insert(cases.end(), others.begin(), others.end());
     return cases;
@@ -250,6 +275,60 @@ TEST_P(Models, TrainingStepLowersTheLoss) {
         if (param.grad().defined()) param.sub_(rate * param.grad());
     const double gained = before.item<double>() - loss().item<double>();
     EXPECT_NEAR(gained / (rate * squared), 1.0, 0.3);  // first-order prediction of the gain
+}
+
+// Logits and gradients of a training step, stochastic depth included.
+std::map<std::string, Tensor> step_outcome(const Graph& graph, const TorchTensors& weights,
+                                           const at::Tensor& images, Precision precision,
+                                           Backend backend) {
+    TorchTensors params;
+    for (const ParamSpec& spec : graph.params)
+        params[spec.name] = weights.at(spec.name).detach().clone().requires_grad_(spec.trainable);
+    EvaluateContext context{.precision = precision, .seed = 5, .step = 7};
+    context.backend = backend;
+    const at::Tensor logits =
+        TorchExecutor(graph).run(images, params, context).at("logits").to(at::kFloat);
+    const at::Tensor labels = torch::arange(images.size(0), torch::kLong).remainder(5);
+    torch::nn::functional::cross_entropy(logits, labels).backward();
+    std::map<std::string, Tensor> outcome{{"logits", from_torch(logits)}};
+    for (const auto& [name, param] : params)
+        if (param.grad().defined()) outcome["grad." + name] = from_torch(param.grad());
+    return outcome;
+}
+
+// Our kernels and ATen run the same graph.
+TEST_P(Models, KernelsEqualAten) {
+    const Graph graph = record(spec_, {.mode = Mode::train, .drop_path = 0.3});
+    const TorchTensors weights = lively_weights(graph);
+    const at::Tensor images = random_images(spec_, 6);
+    const auto run = [&](Precision precision, Backend backend) {
+        return step_outcome(graph, weights, images, precision, backend);
+    };
+    const auto aten = run(Precision::fp32, Backend::aten);
+    const auto ours = run(Precision::fp32, Backend::automatic);
+    EXPECT_EQ(ours.size(), aten.size());
+    // Relative to a tensor's largest element. Some gradients are nothing but rounding, since a
+    // softmax and, more so, a batch norm ignore a common shift: the largest of all counts there.
+    const bool batch_norm = std::ranges::any_of(graph.nodes, [](const Node& node) {
+        return std::holds_alternative<op::BatchNorm>(node.op);
+    });
+    const double rounding = batch_norm ? 1e-5 : 1e-6;
+    const auto size = [](const Tensor& tensor) {
+        double most = 0;
+        for (const float value : tensor.floats()) most = std::max(most, std::fabs(double(value)));
+        return most;
+    };
+    double largest = 0;
+    for (const auto& [name, tensor] : aten)
+        if (name != "logits") largest = std::max(largest, size(tensor));
+    for (const auto& [name, tensor] : ours)
+        test::expect_within(tensor, aten.at(name),
+                            std::max(1e-5 * size(aten.at(name)), rounding * largest), name);
+    const auto again = run(Precision::fp32, Backend::automatic);
+    for (const auto& [name, tensor] : ours)
+        EXPECT_TRUE(std::ranges::equal(tensor.floats(), again.at(name).floats())) << name;
+    const auto narrow = run(Precision::bf16, Backend::automatic);
+    test::expect_close(narrow.at("logits"), aten.at("logits"), 0.1, "logits in bf16");
 }
 
 TEST_P(Models, SavedAndReloadedIsIdentical) {

@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace cait::e2e {
 
@@ -35,33 +36,67 @@ std::string drain(int fd) {
 
 }  // namespace
 
-Finished cait(const std::vector<std::string>& words) {
+Running::Running(const std::vector<std::string>& words)
+    : out_(temporary_file()), err_(temporary_file()), start_(std::chrono::steady_clock::now()) {
     std::vector<std::string> all{CAIT_PROGRAM};
     all.insert(all.end(), words.begin(), words.end());
     std::vector<char*> argv;
     for (std::string& word : all) argv.push_back(word.data());
     argv.push_back(nullptr);
-
-    const int out = temporary_file();
-    const int err = temporary_file();
-    const auto start = std::chrono::steady_clock::now();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::dup2(out, STDOUT_FILENO);
-        ::dup2(err, STDERR_FILENO);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+        ::dup2(out_, STDOUT_FILENO);
+        ::dup2(err_, STDERR_FILENO);
         ::execv(argv[0], argv.data());
         ::_exit(127);
     }
-    Finished run;
+}
+
+Running::~Running() {
+    if (finished_) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+}
+
+bool Running::over() {
     int status = 0;
     rusage usage{};
-    ::wait4(child, &status, 0, &usage);
-    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    run.peak_kilobytes = usage.ru_maxrss;
-    run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    run.out = drain(out);
-    run.err = drain(err);
-    return run;
+    if (!finished_ && ::wait4(pid_, &status, WNOHANG, &usage) == pid_)
+        collect(status, usage.ru_maxrss);
+    return finished_.has_value();
+}
+
+void Running::signal(int number) const { ::kill(pid_, number); }
+
+Finished Running::wait() {
+    int status = 0;
+    rusage usage{};
+    if (!finished_) {
+        ::wait4(pid_, &status, 0, &usage);
+        collect(status, usage.ru_maxrss);
+    }
+    return *finished_;
+}
+
+void Running::collect(int status, long peak_kilobytes) {
+    const auto now = std::chrono::steady_clock::now();
+    finished_ = Finished{.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
+                         .out = drain(out_),
+                         .err = drain(err_),
+                         .seconds = std::chrono::duration<double>(now - start_).count(),
+                         .peak_kilobytes = peak_kilobytes};
+}
+
+Finished cait(const std::vector<std::string>& words) { return Running(words).wait(); }
+
+bool eventually(const std::function<bool()>& condition, double seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    while (!condition()) {
+        const auto passed = std::chrono::steady_clock::now() - start;
+        if (std::chrono::duration<double>(passed).count() > seconds) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
 }
 
 InFolder::InFolder() {

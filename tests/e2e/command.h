@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +31,30 @@ struct Finished {
 
 // `words` follow the program's name; no shell is involved.
 Finished cait(const std::vector<std::string>& words);
+
+// A program that goes on while the test does something to it.
+class Running {
+public:
+    explicit Running(const std::vector<std::string>& words);
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running();  // ends it if it still runs
+
+    pid_t pid() const { return pid_; }
+    bool over();
+    void signal(int number) const;
+    Finished wait();
+
+private:
+    pid_t pid_;
+    int out_, err_;
+    std::chrono::steady_clock::time_point start_;
+    std::optional<Finished> finished_;
+    void collect(int status, long peak_kilobytes);
+};
+
+// Waits until it is so, at most for `seconds`; false when it never was.
+bool eventually(const std::function<bool()>& condition, double seconds = 60);
 
 // A folder of its own for each test, gone afterwards.
 class InFolder : public testing::Test {

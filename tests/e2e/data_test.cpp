@@ -70,8 +70,8 @@ TEST_F(Data, StatsShowsTheEndsOfALongClassList) {
 
 TEST_F(Data, PreviewDrawsASheet) {
     const std::string uri = folders(2, 3);
-    for (const std::string recipe : {"none", "deit", "deit3", "cifar", "rand-m9-mstd0.5-inc1",
-                                     "original", "trivial", "three"}) {
+    for (const std::string recipe : {"none", "deit", "deit3-1k", "deit3-21k",
+                                     "rand-m9-mstd0.5-inc1", "original", "trivial", "three"}) {
         const nlohmann::json made =
             json({"preview", uri, "--augment", recipe, "--output", path("sheet.png"), "--count",
                   "8", "--columns", "4", "--size", "12"});
@@ -110,7 +110,7 @@ TEST_F(Data, PreviewRefusesWrongOptions) {
         return run(more);
     };
     expect_refused(with({"--output", path("a.png"), "--augment", "rand-m9-x3"}), 2, {"rand-m9-x3"});
-    expect_refused(with({"--output", path("a.png"), "--augment", "diet"}), 2, {"diet"});
+    expect_refused(with({"--output", path("a.png"), "--augment", "diet"}), 2, {"diet", "deit"});
     expect_refused(with({"--output", path("a.png"), "--count", "0"}), 2, {"--count"});
     expect_refused(with({"--output", path("a.png"), "--columns", "x"}), 2, {"--columns"});
     expect_refused(with({}), 2, {"--output"});

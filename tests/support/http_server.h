@@ -24,9 +24,11 @@ public:
     struct File {
         std::string content{};
         bool ranges = true;  // false: always sends the whole file
-        std::size_t cut_after =
-            0;                   // closes the connection after so many bytes of the body; 0: never
-        int cuts = 0;            // how many times it does so
+        // Closes the connection after so many bytes of the body, so many times.
+        std::size_t cut_after = 0;
+        int cuts = 0;
+        // Once: sends so many bytes of the body and no more until the client is gone. 0: never.
+        std::size_t hold_after = 0;
         int status = 200;        // other than 200: this status and no body …
         int failures = -1;       // … so many times; -1: always
         std::string redirect{};  // to this path
@@ -136,8 +138,21 @@ private:
                                  std::to_string(size - 1) + "/" + std::to_string(size) + "\r\n");
         const bool cut = file.cuts > 0 && size - from > file.cut_after;
         if (cut) --file.cuts;
+        if (file.hold_after > 0) {
+            send_all(client, text + file.content.substr(from, file.hold_after));
+            file.hold_after = 0;
+            return wait_for_end(client);
+        }
         send_all(client,
                  text + file.content.substr(from, cut ? file.cut_after : std::string::npos));
+    }
+
+    void wait_for_end(int client) const {
+        char byte = 0;
+        while (!stop_) {
+            pollfd waiting{client, POLLIN, 0};
+            if (::poll(&waiting, 1, 20) > 0 && ::recv(client, &byte, 1, 0) <= 0) return;
+        }
     }
 
     static std::string head_text(int status, std::size_t length, const std::string& more = "") {

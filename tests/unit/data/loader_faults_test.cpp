@@ -1,7 +1,9 @@
 #include "data/bad_images.h"
 #include "data/loader.h"
 #include "data/open_dataset.h"
+#include "support/broken_images.h"
 #include "unit/data/memory_dataset.h"
+#include "unit/image/decode_support.h"
 
 namespace cait::data_test {
 namespace {
@@ -162,6 +164,46 @@ TEST(LoaderFaults, RealFilesThatAreBroken) {
                     }
                 }),
                 HasSubstr("2 of 40 images cannot be read"));
+}
+
+// What must not end a training, nor fill the memory: each is skipped and named with its reason.
+TEST(LoaderFaults, HostileFilesAreSkippedAndNamed) {
+    const TemporaryFolder folder;
+    put_class_folders(folder.path(), 2, 60);
+    const std::vector<std::byte> bytes = encode_jpeg(numbered_image(1, 200, 150));
+    const std::string jpeg(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    put(folder / "class0/a_truncated.jpg", jpeg.substr(0, jpeg.size() - 100));
+    put(folder / "class0/b_inflates.png", test::png(1, 1, test::deflated_zeros(64)));
+    put(folder / "class0/c_huge.jpg", test::jpeg_header(65500, 65500));
+    const std::string progressive = read_file(test::decode_data("jpeg_progressive.jpg"));
+    put(folder / "class0/d_scans.jpg", test::with_more_scans(progressive, 100));
+    put(folder / "class0/e_text.jpg", "this is no image");
+    put(folder / "class0/f_empty.jpg", "");
+    const DatasetPtr dataset = open_dataset("folder:" + folder.path().string());
+    LoaderOptions options = small();
+    std::vector<std::string> reasons;
+    options.report = [&](const BadImage& image) { reasons.push_back(image.reason); };
+    Loader loader(dataset, sampler(126, 9), kNumber, options);
+    std::size_t images = 0;
+    while (const Batch* batch = loader.next()) images += batch->size;
+    EXPECT_EQ(images, 126U);
+    const auto names = [](const std::string& file, const std::string& why) {
+        return ::testing::AllOf(HasSubstr(file), HasSubstr(why));
+    };
+    EXPECT_THAT(reasons, ElementsAre(names("a_truncated.jpg", "truncated"),
+                                     names("b_inflates.png", "more than the 1x1 pixels"),
+                                     names("c_huge.jpg", "found 65500x65500"),
+                                     names("d_scans.jpg", "at most 100 scans"),
+                                     names("e_text.jpg", "expected a JPEG"),
+                                     names("f_empty.jpg", "an empty file")));
+
+    put(folder / "class1/g_text.png", "7 of 127 are more than 5 %");
+    const DatasetPtr worse = open_dataset("folder:" + folder.path().string());
+    Loader ending(worse, sampler(127, 127), kNumber, small());
+    EXPECT_THAT(
+        error_of([&] { ending.next(); }),
+        ::testing::AllOf(HasSubstr("7 of 127 images cannot be read"), HasSubstr("a_truncated.jpg"),
+                         HasSubstr("g_text.png"), HasSubstr("more than 5 %")));
 }
 
 TEST(BadImages, NamesAFewAndCountsTheRest) {

@@ -94,5 +94,51 @@ TEST(Builder, StochasticDepthIsForTrainingOnly) {
     EXPECT_EQ(rate(Mode::infer), 0);
 }
 
+TEST(Builder, DropoutIsForTrainingOnly) {
+    const auto ops = [](Mode mode, double rate) {
+        Builder b({.mode = mode});
+        b.output("logits", b.dropout(b.image(1, {2, 2}), rate));
+        std::vector<std::string> names;
+        for (const Node& node : b.finish().nodes) names.emplace_back(op_name(node.op));
+        return names;
+    };
+    EXPECT_THAT(ops(Mode::train, 0.25), testing::ElementsAre("input", "dropout"));
+    EXPECT_THAT(ops(Mode::train, 0), testing::ElementsAre("input"));
+    EXPECT_THAT(ops(Mode::infer, 0.25), testing::ElementsAre("input"));
+}
+
+TEST(Builder, DroppedAttentionWeightsAreTappedBeforeTheyAreDropped) {
+    const auto graph = [](Mode mode, std::vector<std::string> taps) {
+        Builder b({.mode = mode, .taps = std::move(taps)});
+        const Value x = b.reshape(b.image(1, {3, 4}), {Shape::kBatch, 3, 4});
+        b.output("logits", b.attention({x, x, x, {}, {}, 0.1}, 2, 1.0, "self_attention.0"));
+        return b.finish();
+    };
+    const auto names = [](const Graph& g) {
+        std::vector<std::string> result;
+        for (const Node& node : g.nodes) result.emplace_back(op_name(node.op));
+        return result;
+    };
+    EXPECT_THAT(names(graph(Mode::infer, {"logits"})),
+                testing::ElementsAre("input", "reshape", "attention"));
+    const Graph training = graph(Mode::train, {"logits", "self_attention.0"});
+    EXPECT_THAT(names(training), testing::ElementsAre("input", "reshape", "attention_map",
+                                                      "dropout", "attention_apply"));
+    EXPECT_EQ(training.outputs.at("self_attention.0"), 2U);
+    EXPECT_EQ(std::get<op::Dropout>(training.node(3).op).rate, 0.1);
+}
+
+TEST(Builder, WhatAConfigurationLeavesOutIsKnownToEveryFormOfTheGraph) {
+    Builder b({});
+    {
+        const auto scope = b.scope("stage", 1);
+        b.leave_out("head");
+    }
+    b.output("logits", b.image(1, {1, 1}));
+    const Graph graph = b.finish();
+    EXPECT_THAT(graph.left_out, testing::ElementsAre("stage.1.head"));
+    EXPECT_EQ(decompose(graph).left_out, graph.left_out);
+}
+
 }  // namespace
 }  // namespace cait

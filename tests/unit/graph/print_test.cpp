@@ -18,6 +18,12 @@ TEST(Print, ShowsOpsAttributesShapesAndNames) {
     EXPECT_THAT(text, testing::HasSubstr("output logits = %2"));
 }
 
+TEST(Print, ShowsTheRateOfADropout) {
+    Builder b({.mode = Mode::train});
+    b.output("logits", b.dropout(b.image(1, {1, 1}), 0.125));
+    EXPECT_THAT(print(b.finish()), testing::HasSubstr("dropout(%0; rate=0.125)"));
+}
+
 TEST(Print, DecompositionHasPrimitivesOnly) {
     Builder b({});
     const Value x = b.reshape(b.image(1, {3, 4}), {Shape::kBatch, 3, 4});
@@ -27,6 +33,18 @@ TEST(Print, DecompositionHasPrimitivesOnly) {
         EXPECT_THAT(
             std::string(op_name(node.op)),
             testing::AnyOf("input", "reshape", "permute", "scale", "matmul", "softmax", "add"));
+}
+
+// Random numbers go by names: taken apart, a residual drops the same images as before.
+TEST(Print, DecompositionDrawsUnderTheNameOfTheComposite) {
+    Builder b({.mode = Mode::train});
+    const Value x = b.image(1, {2, 2});
+    const auto scope = b.scope("blocks", 3);
+    b.output("logits", b.residual(x, b.dropout(b.gelu(x), 0.1), {}, 0.25));
+    const std::string text = print(decompose(b.finish()));
+    EXPECT_THAT(text,
+                testing::ContainsRegex("drop_path\\(%2; rate=0.25\\) .* blocks.3.residual\n"));
+    EXPECT_THAT(text, testing::ContainsRegex("dropout\\(%1; rate=0.1\\) .* blocks.3.dropout\n"));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // What must be refused, and that it is refused before it costs anything.
 #include <sys/resource.h>
-#include <zlib.h>
 
 #include <chrono>
 #include <vector>
 
 #include "cait/error.h"
 #include "image/encode.h"
+#include "support/broken_images.h"
 #include "unit/image/decode_support.h"
 
 namespace cait::test {
@@ -14,51 +14,6 @@ namespace {
 
 using namespace std::string_literals;
 using ::testing::HasSubstr;
-
-std::string big_endian(std::uint32_t value, int bytes = 4) {
-    std::string text;
-    for (int i = bytes - 1; i >= 0; --i) text += char(value >> (8 * i));
-    return text;
-}
-
-std::string chunk(const std::string& name, const std::string& content) {
-    const std::string checked = name + content;
-    const auto sum =
-        ::crc32(0, reinterpret_cast<const Bytef*>(checked.data()), uInt(checked.size()));
-    return big_endian(std::uint32_t(content.size())) + checked + big_endian(std::uint32_t(sum));
-}
-
-std::string deflate(const std::string& raw) {
-    uLongf size = ::compressBound(uLong(raw.size()));
-    std::string out(size, '\0');
-    ::compress(reinterpret_cast<Bytef*>(out.data()), &size,
-               reinterpret_cast<const Bytef*>(raw.data()), uLong(raw.size()));
-    out.resize(size);
-    return out;
-}
-
-std::string png(std::uint32_t width, std::uint32_t height, const std::string& data,
-                bool interlaced = false, const std::string& before = "") {
-    return "\x89PNG\r\n\x1a\n"s +
-           chunk("IHDR",
-                 big_endian(width) + big_endian(height) + "\x08\x00\x00\x00"s + char(interlaced)) +
-           before + chunk("IDAT", data) + chunk("IEND", "");
-}
-
-// A frame header of this size and nothing that could be decoded.
-std::string jpeg_header(std::uint32_t width, std::uint32_t height, int bits = 8,
-                        int components = 3) {
-    std::string frame = std::string(1, char(bits)) + big_endian(height, 2) + big_endian(width, 2) +
-                        char(components);
-    std::string scan(1, char(components));
-    for (int i = 1; i <= components; ++i) {
-        frame += std::string(1, char(i)) + "\x11\x00"s;
-        scan += std::string(1, char(i)) + "\x00"s;
-    }
-    scan += "\x00\x3f\x00"s;
-    return "\xff\xd8\xff\xc0"s + big_endian(std::uint32_t(frame.size() + 2), 2) + frame +
-           "\xff\xda"s + big_endian(std::uint32_t(scan.size() + 2), 2) + scan + "\xff\xd9"s;
-}
 
 long peak_kilobytes() {
     rusage usage{};
@@ -130,23 +85,7 @@ TEST(DecodeRefuses, OtherSamples) {
 
 TEST(DecodeRefuses, APngThatInflatesToMuchMoreThanItsHeaderNeeds) {
     const long before = peak_kilobytes();
-    const std::string bomb = [] {
-        // Deflated in blocks: the raw bytes would be what this test says nobody should hold.
-        z_stream stream{};
-        ::deflateInit(&stream, 9);
-        std::string out(2 << 20, '\0');
-        std::string zeros(1 << 20, '\0');
-        stream.next_out = reinterpret_cast<Bytef*>(out.data());
-        stream.avail_out = uInt(out.size());
-        for (int i = 0; i < 256; ++i) {
-            stream.next_in = reinterpret_cast<Bytef*>(zeros.data());
-            stream.avail_in = uInt(zeros.size());
-            ::deflate(&stream, i == 255 ? Z_FINISH : Z_NO_FLUSH);
-        }
-        out.resize(stream.total_out);
-        ::deflateEnd(&stream);
-        return out;
-    }();
+    const std::string bomb = deflated_zeros(256);
     for (const bool interlaced : {false, true}) {
         const auto start = std::chrono::steady_clock::now();
         const auto refused = refusal(png(1, 1, bomb, interlaced));
@@ -188,12 +127,7 @@ TEST(DecodeRefuses, NothingForPngChunksThatPixelsDoNotNeed) {
 
 TEST(DecodeRefuses, AJpegOfTooManyScans) {
     const std::string bytes = read_file(decode_data("jpeg_progressive.jpg"));
-    // Its last scan, again and again before the end marker.
-    const std::size_t last = bytes.rfind("\xff\xda"s);
-    const std::string scan = bytes.substr(last, bytes.size() - 2 - last);
-    std::string many = bytes.substr(0, bytes.size() - 2);
-    for (int i = 0; i < 100; ++i) many += scan;
-    many += "\xff\xd9"s;
+    const std::string many = with_more_scans(bytes, 100);
     const auto refused = refusal(many);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->why, ImageError::Why::malformed);

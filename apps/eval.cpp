@@ -1,0 +1,70 @@
+// `cait eval`: how good a model is on a data set, and where it errs.
+#include "eval.h"
+
+#include <fmt/format.h>
+
+#include "data.h"
+
+namespace cait::app {
+
+namespace {
+
+// Before LibTorch is loaded and anything is read.
+void run(const EvalArguments& arguments, const Invocation& invocation) {
+    constexpr double kLeast = 0.01, kMost = 100;
+    if (const auto ratio = arguments.crop_ratio; ratio && !(*ratio >= kLeast && *ratio <= kMost))
+        throw UsageError(
+            fmt::format("--crop-ratio: expected {} to {}, found {}", kLeast, kMost, *ratio));
+    arguments.model.settings();
+    run_on_torch(arguments, invocation);
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app, const Invocation& invocation) {
+    CLI::App* command = add_command(
+        app, "eval", "Measure accuracy, calibration and confusions on a data set",
+        "cait eval --weights runs/a/best.safetensors --data folder:photos/val --report eval.html\n"
+        "  cait eval --model cait_s24_224 --weights S24_224.pth --data imagenet-v2:data/v2\n"
+        "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=teacher.pth "
+        "--data folder:photos/val");
+    auto arguments = std::make_shared<EvalArguments>();
+    arguments->model.add_to(*command, true);
+    command->add_option("--weights", arguments->weights, "Weight file")->required();
+    command
+        ->add_option("--data", arguments->data,
+                     "Data set, as in `cait data --help`; its validation part where it has one")
+        ->type_name("URI")
+        ->required();
+    command
+        ->add_option("--compare", arguments->compare,
+                     "Further weight files: how often any two models disagree")
+        ->type_name("[NAME=]FILE");
+    command->add_option("--batch", arguments->batch, "Images that go through together")
+        ->check(CLI::Range(1, 65536))
+        ->capture_default_str();
+    add_threads_option(*command, arguments->threads);
+    command->add_option("--precision", arguments->precision, "Number format of the products")
+        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->capture_default_str();
+    command
+        ->add_option("--tta", arguments->tta, "flip: mean of the logits of image and mirror image")
+        ->check(CLI::IsMember({"none", "flip"}))
+        ->capture_default_str();
+    command->add_option("--crop-ratio", arguments->crop_ratio,
+                        "Crop size over resized size; default: the model's");
+    command
+        ->add_option("--crop-mode", arguments->crop_mode,
+                     "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
+                     "model's")
+        ->check(CLI::IsMember({"centre", "squash", "border"}));
+    command->add_flag("--per-class", arguments->per_class, "Also the accuracy of every class");
+    command->add_flag("--skip-bad", arguments->skip_bad,
+                      "Leave out up to 5 % of unreadable images instead of refusing the first");
+    command->add_option("--report", arguments->report, "Also write a page with pictures")
+        ->type_name("FILE.html");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->callback([arguments, invocation] { run(*arguments, invocation); });
+}
+
+}  // namespace cait::app

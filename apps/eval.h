@@ -1,0 +1,58 @@
+// The arguments of `cait eval`, parsed in one place and carried out where LibTorch is linked, and
+// what is done with the result.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "data/dataset.h"
+#include "evaluate/disagreement.h"
+#include "evaluate/evaluation.h"
+
+namespace cait::app {
+
+struct EvalArguments {
+    ModelOptions model;
+    std::string weights;
+    std::string data;
+    std::vector<std::string> compare;  // FILE or NAME=FILE
+    std::size_t batch = 32;
+    int threads = 1;
+    std::string precision = "fp32";
+    std::string tta = "none";
+    std::optional<double> crop_ratio;  // none: the model's
+    std::string crop_mode;             // empty: the model's
+    bool per_class = false;
+    bool skip_bad = false;
+    bool json = false;
+    std::string report;  // file to write
+};
+
+// See torch_handoff.cpp for what this does in which program.
+void run_on_torch(const EvalArguments& arguments, const Invocation& invocation);
+
+// One model's result.
+struct Evaluated {
+    std::string name;  // the file's, made unique
+    std::string weights;
+    ModelInfo info;
+    Preprocessing preprocessing;
+    Evaluation evaluation;
+    std::size_t skipped = 0;  // unreadable images
+    double seconds = 0;
+    DatasetPtr dataset;  // with labels into the model's classes
+};
+
+// The first one is that of --weights, the others those of --compare.
+struct EvalResult {
+    std::vector<Evaluated> models;
+    std::optional<DisagreementTable> disagreement;
+};
+
+void print_evaluation(const EvalArguments& arguments, const EvalResult& result);
+void write_eval_report(const EvalArguments& arguments, const EvalResult& result);
+
+}  // namespace cait::app

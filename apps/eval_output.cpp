@@ -1,0 +1,183 @@
+// What `cait eval` prints and the page that it writes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "data.h"
+#include "eval.h"
+#include "evaluate/report.h"
+#include "progress.h"
+
+namespace cait::app {
+
+namespace {
+
+double rate_of(const Evaluated& one) {
+    return double(one.evaluation.metrics.images()) / std::max(one.seconds, 1e-9);
+}
+
+nlohmann::json reliability_json(const Metrics& metrics) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const ReliabilityBin& bin : metrics.reliability())
+        list.push_back({{"images", bin.images},
+                        {"accuracy", bin.accuracy()},
+                        {"confidence", bin.confidence()}});
+    return list;
+}
+
+nlohmann::json per_class_json(const Evaluated& one) {
+    nlohmann::json list = nlohmann::json::array();
+    for (std::size_t i = 0; i < one.evaluation.metrics.classes(); ++i) {
+        const ClassCount& count = one.evaluation.metrics.per_class()[i];
+        list.push_back({{"name", one.dataset->classes()[i]},
+                        {"images", count.images},
+                        {"correct", count.correct}});
+    }
+    return list;
+}
+
+nlohmann::json worst_json(const Evaluated& one) {
+    nlohmann::json list = nlohmann::json::array();
+    const std::vector<std::string>& classes = one.dataset->classes();
+    for (const Mistake& mistake : one.evaluation.metrics.worst())
+        list.push_back({{"image", one.dataset->name(mistake.index)},
+                        {"label", classes[std::size_t(mistake.label)]},
+                        {"predicted", classes[std::size_t(mistake.predicted)]},
+                        {"confidence", mistake.confidence}});
+    return list;
+}
+
+nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) {
+    const Metrics& metrics = one.evaluation.metrics;
+    nlohmann::json json{{"model", one.info.name},
+                        {"weights", one.weights},
+                        {"data", arguments.data},
+                        {"precision", arguments.precision},
+                        {"tta", arguments.tta},
+                        {"crop_ratio", one.preprocessing.crop_ratio},
+                        {"crop_mode", one.preprocessing.crop_mode},
+                        {"images", metrics.images()},
+                        {"skipped", one.skipped},
+                        {"classes", metrics.classes()},
+                        {"several_labels", metrics.several_labels()},
+                        {"top1", metrics.top1()},
+                        {"top5", metrics.top5()},
+                        {"mean_class_accuracy", metrics.mean_class_accuracy()},
+                        {"loss", metrics.loss()},
+                        {"ece", metrics.ece()},
+                        {"reliability", reliability_json(metrics)},
+                        {"worst", worst_json(one)},
+                        {"seconds", one.seconds},
+                        {"images_per_second", rate_of(one)}};
+    if (arguments.per_class) json["per_class"] = per_class_json(one);
+    return json;
+}
+
+nlohmann::json to_json(const DisagreementTable& table) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (std::size_t row = 0; row < table.names.size(); ++row) {
+        nlohmann::json values = nlohmann::json::array();
+        for (std::size_t column = 0; column < table.names.size(); ++column)
+            values.push_back(table.at(row, column));
+        rows.push_back(values);
+    }
+    return {{"names", table.names}, {"images", table.images}, {"fractions", rows}};
+}
+
+void print_model(const EvalArguments& arguments, const Evaluated& one) {
+    const Metrics& metrics = one.evaluation.metrics;
+    const bool several = metrics.several_labels();
+    fmt::print("{} ({}) on {}\n", one_line(one.weights), one.info.name, one_line(arguments.data));
+    fmt::print("top-1   {:>7.2f} %{}\n", 100 * metrics.top1(),
+               several ? "  (any of an image's labels counts)" : "");
+    fmt::print("top-5   {:>7.2f} %\n", 100 * metrics.top5());
+    fmt::print("classes {:>7.2f} %  (mean of their accuracies)\n",
+               100 * metrics.mean_class_accuracy());
+    fmt::print("loss    {:>7.4f}\n", metrics.loss());
+    fmt::print("ECE     {:>7.2f} %\n", 100 * metrics.ece());
+    fmt::print("images  {:>7}    in {}, {:.1f}/s{}\n", metrics.images(), duration_text(one.seconds),
+               rate_of(one),
+               one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));
+}
+
+void print_classes(const Evaluated& one) {
+    const auto& counts = one.evaluation.metrics.per_class();
+    std::vector<std::size_t> order(counts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::erase_if(order, [&](std::size_t i) { return counts[i].images == 0; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return counts[i].accuracy(); });
+    fmt::print("\naccuracy   correct/images  class\n");
+    for (const std::size_t i : order)
+        fmt::print("{:>6.2f} %   {:>14}  {}\n", 100 * counts[i].accuracy(),
+                   fmt::format("{}/{}", counts[i].correct, counts[i].images),
+                   one_line(one.dataset->classes()[i]));
+}
+
+void print_disagreement(const DisagreementTable& table) {
+    fmt::print("\nFraction of the {} images on which two decide differently:\n", table.images);
+    for (std::size_t i = 0; i < table.names.size(); ++i)
+        fmt::print("  [{}] {}\n", i, one_line(table.names[i]));
+    fmt::print("{:>6}", "");
+    for (std::size_t i = 0; i < table.names.size(); ++i)
+        fmt::print(" {:>6}", fmt::format("[{}]", i));
+    for (std::size_t row = 0; row < table.names.size(); ++row) {
+        fmt::print("\n{:>6}", fmt::format("[{}]", row));
+        for (std::size_t column = 0; column < table.names.size(); ++column)
+            fmt::print(" {:>6.3f}", table.at(row, column));
+    }
+    fmt::print("\n");
+}
+
+}  // namespace
+
+void print_evaluation(const EvalArguments& arguments, const EvalResult& result) {
+    if (arguments.json) {
+        nlohmann::json json = model_json(arguments, result.models.front());
+        for (std::size_t i = 1; i < result.models.size(); ++i)
+            json["compared"].push_back(model_json(arguments, result.models[i]));
+        if (result.disagreement) json["disagreement"] = to_json(*result.disagreement);
+        return print_json(json);
+    }
+    for (const Evaluated& one : result.models) {
+        if (&one != &result.models.front()) fmt::print("\n");
+        print_model(arguments, one);
+        if (arguments.per_class) print_classes(one);
+    }
+    if (result.disagreement) print_disagreement(*result.disagreement);
+    if (!arguments.report.empty()) fmt::print("\nreport: {}\n", one_line(arguments.report));
+}
+
+void write_eval_report(const EvalArguments& arguments, const EvalResult& result) {
+    const Evaluated& one = result.models.front();
+    const Metrics& metrics = one.evaluation.metrics;
+    ReportData data;
+    data.title = fmt::format("{} on {}", one.name, arguments.data);
+    data.facts = {
+        {"model", one.info.name},
+        {"parameters", count_text(one.info.params)},
+        {"multiply-adds per image", count_text(one.info.macs)},
+        {"image size", fmt::format("{} x {}", one.info.image_height, one.info.image_width)},
+        {"weights", one.weights},
+        {"data", arguments.data},
+        {"precision", arguments.precision},
+        {"preparation", fmt::format("crop ratio {}, {}", one.preprocessing.crop_ratio,
+                                    one.preprocessing.crop_mode)},
+        {"test-time augmentation", arguments.tta},
+        {"time", fmt::format("{}, {:.1f} images/s", duration_text(one.seconds), rate_of(one))}};
+    for (std::size_t i = 1; i < result.models.size(); ++i)
+        data.facts.push_back({"compared with " + result.models[i].name,
+                              fmt::format("{}, top-1 {:.2f} %", result.models[i].info.name,
+                                          100 * result.models[i].evaluation.metrics.top1())});
+    if (one.skipped > 0)
+        data.notes.push_back(fmt::format("{} of {} images could not be read and were left out",
+                                         one.skipped, one.dataset->size()));
+    data.evaluation = metrics;
+    data.classes = one.dataset->classes();
+    data.mistakes = report_mistakes(*one.dataset, metrics.worst());
+    data.disagreement = result.disagreement;
+    write_report(arguments.report, data);
+}
+
+}  // namespace cait::app

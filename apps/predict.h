@@ -1,0 +1,30 @@
+// The arguments of `cait predict` and `cait attend`, parsed in one place and carried out where
+// LibTorch is linked.
+#pragma once
+
+#include "pictures.h"
+
+namespace cait::app {
+
+struct PredictArguments {
+    ModelOptions model;
+    std::string weights;
+    PictureArguments pictures;
+    std::size_t top = 5;
+    bool json = false;
+};
+
+struct AttendArguments {
+    ModelOptions model;
+    std::string weights;
+    PictureArguments pictures;
+    std::string output;
+    std::int64_t layer = 0;
+    bool heads = false;
+    std::int64_t side = 224;
+};
+
+void run_on_torch(const PredictArguments& arguments, const Invocation& invocation);
+void run_on_torch(const AttendArguments& arguments, const Invocation& invocation);
+
+}  // namespace cait::app

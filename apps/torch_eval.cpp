@@ -1,0 +1,154 @@
+// Linked into `cait-torch`: carries out `cait eval`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "data.h"
+#include "data/open_dataset.h"
+#include "eval.h"
+#include "evaluate/match_classes.h"
+#include "models/catalogue.h"
+#include "progress.h"
+#include "torch/runtime.h"
+#include "train/evaluate_data.h"
+#include "weights/weight_file.h"
+
+namespace cait::app {
+
+namespace {
+
+struct Entry {
+    std::string file;
+    std::string model;  // empty: the file says
+    SettingList settings;
+};
+
+bool says_its_model(const std::string& file) {
+    return open_weights(file).metadata.contains("cait.model");
+}
+
+// NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
+// whose name has a '=' in it is found as a file first.
+Entry compared(const EvalArguments& arguments, const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos && !std::filesystem::exists(text))
+        return {text.substr(equals + 1), text.substr(0, equals), {}};
+    if (says_its_model(text)) return {text, {}, {}};
+    return {text, arguments.model.model, arguments.model.settings()};
+}
+
+Model load(const EvalArguments& arguments, const Entry& entry) {
+    Model model =
+        Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
+    for (const std::string& note : model.notes())
+        fmt::print(stderr, "note: {}: {}\n", one_line(entry.file), note);
+    Preprocessing preprocessing = model.preprocessing();
+    if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
+    if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
+    model.set_preprocessing(preprocessing);
+    return model;
+}
+
+Evaluated evaluate(const EvalArguments& arguments, const Entry& entry, const DatasetPtr& data) {
+    const Model model = load(arguments, entry);
+    const auto classes = std::size_t(model.spec().architecture->common().classes);
+    DatasetPtr dataset = match_classes(data, model.classes(), classes, entry.file);
+    Progress progress("eval", "images");
+    EvaluateDataOptions options;
+    options.batch = arguments.batch;
+    options.threads = arguments.threads;
+    options.precision = arguments.precision == "bf16" ? Precision::bf16 : Precision::fp32;
+    options.flip = arguments.tta == "flip";
+    options.heads = !arguments.compare.empty();
+    options.skip_bad = arguments.skip_bad;
+    options.progress = [&](std::size_t done) { progress.update(done, dataset->size()); };
+    const auto start = std::chrono::steady_clock::now();
+    DataEvaluation found = evaluate_data(model, dataset, options);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    for (const BadImage& bad : found.bad)
+        fmt::print(stderr, "note: left out: {}\n", one_line(bad.reason));
+    return {.name = std::filesystem::path(entry.file).stem().string(),
+            .weights = entry.file,
+            .info = model.info(),
+            .preprocessing = model.preprocessing(),
+            .evaluation = std::move(found.evaluation),
+            .skipped = found.bad.size(),
+            .seconds = taken.count(),
+            .dataset = std::move(dataset)};
+}
+
+// best.safetensors of two runs are told apart by their folders, and if need be by a number.
+void make_names_unique(std::vector<Evaluated>& models) {
+    const auto count = [&](const std::string& name) {
+        return std::ranges::count(models, name, &Evaluated::name);
+    };
+    std::vector<Evaluated*> doubles;
+    for (Evaluated& one : models)
+        if (count(one.name) > 1) doubles.push_back(&one);
+    for (Evaluated* one : doubles) {
+        const std::filesystem::path folder =
+            std::filesystem::absolute(one->weights).parent_path().filename();
+        one->name = folder.string() + "/" + one->name;
+    }
+    for (std::size_t i = 0; i < models.size(); ++i)
+        if (count(models[i].name) > 1) models[i].name += fmt::format(" ({})", i + 1);
+}
+
+// Decisions are compared by class name where the models name theirs differently ordered.
+std::vector<std::int64_t> in_classes_of(const Evaluated& first, const Evaluated& one,
+                                        const std::vector<std::int64_t>& decisions) {
+    const std::vector<std::string>& known = first.dataset->classes();
+    const std::vector<std::string>& names = one.dataset->classes();
+    if (names == known) return decisions;
+    std::vector<std::int64_t> map;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto found = std::ranges::find(known, names[i]);
+        // A class that the first model lacks differs from everything that it could say.
+        map.push_back(found != known.end() ? found - known.begin()
+                                           : std::int64_t(known.size() + i));
+    }
+    std::vector<std::int64_t> result;
+    for (const std::int64_t decision : decisions) result.push_back(map[std::size_t(decision)]);
+    return result;
+}
+
+DisagreementTable compare(const std::vector<Evaluated>& models) {
+    const Evaluated& first = models.front();
+    std::vector<std::vector<std::int64_t>> labels;
+    for (const std::size_t index : first.evaluation.indices)
+        labels.push_back(first.dataset->labels(index));
+    std::vector<Decisions> classifiers;
+    for (const Evaluated& one : models) {
+        const auto add = [&](const char* output, const std::string& name) {
+            if (const auto found = one.evaluation.decisions.find(output);
+                found != one.evaluation.decisions.end())
+                classifiers.push_back({name, in_classes_of(first, one, found->second)});
+        };
+        add("logits_class", one.name + ", class only");
+        add("logits_dist", one.name + ", distillation only");
+        add("logits", one.name);
+    }
+    return disagreement(labels, classifiers);
+}
+
+}  // namespace
+
+void run_on_torch(const EvalArguments& arguments, const Invocation&) {
+    use_all_cores();
+    std::vector<Entry> entries{
+        {arguments.weights, arguments.model.model, arguments.model.settings()}};
+    for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
+    const DatasetPtr data = open_dataset(arguments.data, Split::val);
+    EvalResult result;
+    for (const Entry& entry : entries) result.models.push_back(evaluate(arguments, entry, data));
+    make_names_unique(result.models);
+    if (result.models.size() > 1) result.disagreement = compare(result.models);
+    if (!arguments.report.empty()) write_eval_report(arguments, result);
+    print_evaluation(arguments, result);
+}
+
+}  // namespace cait::app

@@ -1,0 +1,127 @@
+// Linked into `cait-torch`: carries out `cait train`.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include "progress.h"
+#include "train.h"
+#include "train/launch.h"
+#include "train/trainer.h"
+#include "train/world.h"
+
+namespace cait::app {
+
+namespace {
+
+// The one thing that a signal handler may touch.
+volatile std::sig_atomic_t asked_to_stop = 0;
+
+// The first signal lets the step end and saves; the second ends the program at once.
+void on_signal(int signal) {
+    asked_to_stop = signal;
+    std::signal(signal, SIG_DFL);
+}
+
+std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+
+std::string epoch_line(const EpochReport& report) {
+    std::string line =
+        fmt::format("epoch {}/{}: train loss {:.4f}, accuracy {}", report.epoch + 1, report.epochs,
+                    report.train_loss, percent(report.train_accuracy));
+    if (report.val)
+        line += fmt::format("; val top-1 {}, top-5 {}, loss {:.4f}", percent(report.val->top1),
+                            percent(report.val->top5), report.val->loss);
+    if (report.val_ema) line += fmt::format("; averaged top-1 {}", percent(report.val_ema->top1));
+    line += fmt::format("; {:.0f} images/s, {}", report.images_per_second,
+                        duration_text(report.seconds));
+    return report.best ? line + " (best)" : line;
+}
+
+// One bar per epoch, one line when it is over.
+class TrainDisplay {
+public:
+    void step(const StepReport& report) {
+        if (!bar_) bar_.emplace(fmt::format("epoch {}/{}", report.epoch + 1, report.epochs), "");
+        bar_->update(report.batch, report.batches,
+                     fmt::format("loss {:.4f}  acc {}  lr {:.2e}  {:.0f} images/s  ETA {}",
+                                 report.loss, percent(report.accuracy), report.lr,
+                                 report.images_per_second, duration_text(report.seconds_left)));
+    }
+    void evaluating(std::size_t done, std::size_t total) {
+        bar_.reset();
+        if (!evaluation_) evaluation_.emplace("evaluate", "images");
+        evaluation_->update(done, total);
+        if (done >= total) evaluation_.reset();
+    }
+    void epoch(const EpochReport& report) {
+        bar_.reset();
+        evaluation_.reset();
+        fmt::print("{}\n", epoch_line(report));
+        std::fflush(stdout);
+    }
+
+private:
+    std::optional<Progress> bar_, evaluation_;
+};
+
+TrainObserver observer_of(TrainDisplay& display) {
+    TrainObserver observer;
+    observer.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    observer.step = [&](const StepReport& report) { display.step(report); };
+    observer.evaluating = [&](std::size_t done, std::size_t total) {
+        display.evaluating(done, total);
+    };
+    observer.epoch = [&](const EpochReport& report) { display.epoch(report); };
+    return observer;
+}
+
+std::vector<std::string> words_without_nproc(const Invocation& invocation) {
+    std::vector<std::string> words{"/proc/self/exe"};
+    for (int i = 1; i < invocation.argc; ++i) {
+        const std::string word = invocation.argv[i];
+        if (word == "--nproc")
+            ++i;
+        else if (!word.starts_with("--nproc="))
+            words.push_back(word);
+    }
+    return words;
+}
+
+}  // namespace
+
+void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
+    if (arguments.processes > 1) {
+        LaunchOptions options;
+        options.report = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+        *invocation.status =
+            launch_processes(arguments.processes, words_without_nproc(invocation), options);
+        return;
+    }
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGINT, on_signal);
+    const WorldInfo world = world_from_environment();
+    const bool speaks = world.rank == 0;
+    TrainDisplay display;
+    TrainOptions options;
+    options.folder = arguments.folder;
+    options.resume = arguments.resume;
+    options.stop = [] { return int(asked_to_stop); };
+    if (speaks) options.observer = observer_of(display);
+    const TrainOutcome outcome = train(arguments.recipe, options, world);
+    if (outcome.stopped_by != 0) *invocation.status = 128 + outcome.stopped_by;
+    if (!speaks) return;
+    if (outcome.stopped_by != 0) {
+        fmt::print(stderr, "stopped and saved; go on with: cait train --resume {}\n",
+                   arguments.folder);
+        return;
+    }
+    if (outcome.best)
+        fmt::print("best {} {}\n", arguments.recipe.save.best,
+                   arguments.recipe.save.best == "loss" ? fmt::format("{:.4f}", -*outcome.best)
+                                                        : percent(*outcome.best));
+    fmt::print("weights {0}/best.safetensors, report {0}/report.html\n", arguments.folder);
+}
+
+}  // namespace cait::app

@@ -1,0 +1,119 @@
+// `cait train`: a recipe, data and a folder for the run; or a run to go on with.
+#include "train.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "recipe/recipe_file.h"
+#include "recipe/recipe_keys.h"
+
+namespace cait::app {
+
+namespace {
+
+struct TrainWords {
+    std::string recipe;
+    std::string out;
+    std::string resume;
+    std::vector<std::string> set;
+    // Short forms of --set for what nearly every run changes.
+    std::optional<std::string> data, val, model, weights, batch, epochs, lr, seed, precision;
+    bool print = false;
+    bool list = false;
+    int processes = 1;
+};
+
+void apply(Recipe& recipe, const char* key, const std::optional<std::string>& value) {
+    if (value) set_recipe_value(recipe, key, *value);
+}
+
+Recipe resolve(const TrainWords& words) {
+    Recipe recipe = words.resume.empty() ? find_recipe(words.recipe)
+                                         : read_recipe(words.resume + "/recipe.toml");
+    apply(recipe, "model.name", words.model);
+    apply(recipe, "model.weights", words.weights);
+    apply(recipe, "data.train", words.data);
+    apply(recipe, "data.val", words.val);
+    apply(recipe, "data.batch", words.batch);
+    apply(recipe, "schedule.epochs", words.epochs);
+    apply(recipe, "optim.lr", words.lr);
+    apply(recipe, "train.seed", words.seed);
+    apply(recipe, "train.precision", words.precision);
+    for (const std::string& text : words.set) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos)
+            throw UsageError(fmt::format("--set: expected KEY=VALUE, found '{}'", text));
+        set_recipe_value(recipe, text.substr(0, equals), text.substr(equals + 1));
+    }
+    check(recipe);
+    return recipe;
+}
+
+void list_recipes() {
+    for (const std::string& name : recipe_names())
+        fmt::print("{:<22}{}\n", name, recipe_about(name));
+}
+
+void run(const TrainWords& words, const Invocation& invocation) {
+    if (words.list) return list_recipes();
+    if (words.recipe.empty() == words.resume.empty())
+        throw UsageError(
+            "train: expected a recipe (`cait train --list` shows them) or --resume RUN");
+    const Recipe recipe = resolve(words);
+    if (words.print) {
+        fmt::print("{}", recipe_text(recipe));
+        return;
+    }
+    if (words.resume.empty() && words.out.empty())
+        throw UsageError("train: expected --out RUN, a folder for the run");
+    if (recipe.data.train.empty())
+        throw UsageError("train: expected --data NAME, for example --data folder:images");
+    run_on_torch({.recipe = recipe,
+                  .folder = words.resume.empty() ? words.out : words.resume,
+                  .resume = !words.resume.empty(),
+                  .processes = words.processes},
+                 invocation);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, const Invocation& invocation) {
+    CLI::App* command = add_command(
+        app, "train", "Train, fine-tune or distil a model by a recipe",
+        "cait train small --data fashion-mnist: --out runs/fashion\n"
+        "  cait train --resume runs/fashion\n"
+        "  cait train cait --data folder:imagenet --out runs/s24 --set model.name=cait_s24_224 "
+        "--set optim.lr=1e-3\n"
+        "  cait train deit --print");
+    auto words = std::make_shared<TrainWords>();
+    command->add_option("recipe", words->recipe, "A name from --list, or a .toml file");
+    command->add_flag("--list", words->list, "Show the recipes that come with the program");
+    command->add_flag("--print", words->print, "Show the whole recipe as it would run, and stop");
+    command->add_option("--data", words->data, "Training data, as `cait data` names them");
+    command->add_option("--val", words->val,
+                        "Validation data; default: the other part of --data; none: do without");
+    command->add_option("--out", words->out, "Folder for the run")->type_name("RUN");
+    command->add_option("--resume", words->resume, "Go on with a run")->type_name("RUN");
+    command->add_option("--set", words->set, "Change any key of the recipe; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->take_all();
+    command->add_option("--model", words->model, "Short for --set model.name=NAME");
+    command->add_option("--weights", words->weights, "Short for --set model.weights=FILE");
+    command->add_option("--epochs", words->epochs, "Short for --set schedule.epochs=N");
+    command->add_option("--batch", words->batch, "Short for --set data.batch=N");
+    command->add_option("--lr", words->lr, "Short for --set optim.lr=X");
+    command->add_option("--seed", words->seed, "Short for --set train.seed=N");
+    command->add_option("--precision", words->precision, "Short for --set train.precision=bf16");
+    command->add_option("--nproc", words->processes, "Processes to start on this machine")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    // A script may append to the words of another: the last one counts.
+    for (const char* name : {"--data", "--val", "--out", "--model", "--weights", "--epochs",
+                             "--batch", "--lr", "--seed", "--precision", "--nproc"})
+        command->get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    command->callback([words, invocation] { run(*words, invocation); });
+}
+
+}  // namespace cait::app

@@ -1,0 +1,18 @@
+// The arguments of `cait train`, parsed in one place and carried out where LibTorch is linked.
+#pragma once
+
+#include "command.h"
+#include "recipe/recipe.h"
+
+namespace cait::app {
+
+struct TrainArguments {
+    Recipe recipe;  // resolved: file, then the words of the command line
+    std::string folder;
+    bool resume = false;
+    int processes = 1;  // to start; 0: this one belongs to a run that somebody else started
+};
+
+void run_on_torch(const TrainArguments& arguments, const Invocation& invocation);
+
+}  // namespace cait::app

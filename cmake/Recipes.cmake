@@ -1,0 +1,15 @@
+# Puts recipes/*.toml into the library, so that an installed program has them without their files.
+function(cait_embed_recipes target)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/recipes/*.toml)
+  set(CAIT_RECIPES "")
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WLE)
+    file(READ ${file} text)
+    string(APPEND CAIT_RECIPES "    {\"${name}\", R\"recipe(${text})recipe\"},\n")
+  endforeach()
+  # Edited recipes configure anew.
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(source ${PROJECT_BINARY_DIR}/generated/builtin_recipes.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/src/recipe/builtin_recipes.cpp.in ${source} @ONLY)
+  target_sources(${target} PRIVATE ${source})
+endfunction()

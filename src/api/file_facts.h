@@ -1,0 +1,31 @@
+// What a model file says about itself beside the weights, as metadata entries.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cait/model.h"
+
+namespace cait {
+
+struct FileFacts {
+    std::string model;  // name of the preset; empty: the file does not say
+    SettingList settings;
+    std::vector<std::string> classes;
+    std::optional<Preprocessing> preprocessing;
+    std::map<std::string, std::string> training;
+
+    // Whether they are about the model that is asked for ("" asks for whatever is there).
+    bool describe(const std::string& name) const {
+        return !model.empty() && (name.empty() || name == model);
+    }
+};
+
+// Throws Error, naming the file and the entry, for one that is not what it should be.
+FileFacts read_facts(const std::map<std::string, std::string>& metadata, const std::string& path);
+
+std::map<std::string, std::string> facts_metadata(const FileFacts& facts);
+
+}  // namespace cait

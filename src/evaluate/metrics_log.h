@@ -1,0 +1,66 @@
+// metrics.jsonl: what a run measured, one JSON object per line, readable while the run goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cait {
+
+// {"kind": "train", "step": 500, "epoch": 1.25, "loss": 2.31, "lr": 0.0005}
+struct MetricsRecord {
+    std::string kind;       // "train" or "val"; other programs may add kinds
+    std::int64_t step = 0;  // optimiser steps done
+    double epoch = 0;       // epochs done, with the part of the running one
+    std::map<std::string, double> values;
+
+    bool operator==(const MetricsRecord&) const = default;
+};
+
+// Names of values that the report and TensorBoard know.
+namespace metric {
+inline constexpr const char* kLoss = "loss";  // train and val
+inline constexpr const char* kLr = "lr";
+inline constexpr const char* kImagesPerSecond = "images_per_second";
+inline constexpr const char* kTop1 = "top1";  // fractions, 0 to 1
+inline constexpr const char* kTop5 = "top5";
+inline constexpr const char* kTop1Ema = "top1_ema";
+inline constexpr const char* kTop5Ema = "top5_ema";
+inline constexpr const char* kLossEma = "loss_ema";
+inline constexpr const char* kEce = "ece";
+// Seconds since the record before.
+inline constexpr const char* kSecondsData = "seconds_data";
+inline constexpr const char* kSecondsForward = "seconds_forward";
+inline constexpr const char* kSecondsBackward = "seconds_backward";
+inline constexpr const char* kSecondsOptimiser = "seconds_optimiser";
+inline constexpr const char* kSecondsOther = "seconds_other";
+}  // namespace metric
+
+// Appends records; each is in the file when append() returns. A number that JSON cannot hold (NaN,
+// infinity) is written as null and read as NaN.
+class MetricsLog {
+public:
+    static MetricsLog start(const std::filesystem::path& path);  // an old file is emptied
+    // Goes on after a checkpoint: records of later steps, and a line that a crash cut off, go.
+    static MetricsLog resume(const std::filesystem::path& path, std::int64_t step);
+
+    MetricsLog(MetricsLog&& other) noexcept;
+    MetricsLog& operator=(MetricsLog&& other) noexcept;
+    ~MetricsLog();
+
+    void append(const MetricsRecord& record);
+
+private:
+    MetricsLog(std::filesystem::path path, int flags);
+
+    std::filesystem::path path_;
+    int fd_ = -1;
+};
+
+// A last line without its end is left out; any other broken line is an Error that names it.
+std::vector<MetricsRecord> read_metrics(const std::filesystem::path& path);
+
+}  // namespace cait

@@ -1,0 +1,42 @@
+// Writes event files that TensorBoard shows. The records are small protocol buffer messages, which
+// are encoded here: a generated schema would be the larger dependency.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "image/image.h"
+
+namespace cait {
+
+class TensorBoardWriter {
+public:
+    // Makes the folder if need be, and in it a new events.out.tfevents.* file: a resumed run adds
+    // one, and TensorBoard reads them in turn.
+    explicit TensorBoardWriter(const std::filesystem::path& folder);
+    TensorBoardWriter(const TensorBoardWriter&) = delete;
+    TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;
+    ~TensorBoardWriter();
+
+    // "loss/train": what stands before the slash groups charts.
+    void scalar(std::string_view tag, std::int64_t step, double value);
+    void text(std::string_view tag, std::int64_t step, std::string_view markdown);
+    void image(std::string_view tag, std::int64_t step, const Image& image);
+
+    // A run goes on after the checkpoint of `step`: what earlier files say of later steps is
+    // forgotten.
+    void resumed_at(std::int64_t step);
+
+    const std::filesystem::path& file() const { return path_; }
+
+private:
+    void write_event(std::int64_t step, std::string_view content);
+
+    std::filesystem::path path_;
+    int fd_ = -1;
+};
+
+}  // namespace cait

@@ -1,0 +1,172 @@
+// One register of floats, as wide as the instruction set that the including file is compiled for.
+// The files of this folder are compiled once per instruction set, each time in a namespace of its
+// own (CAIT_KERNEL_ISA). They include no header with functions that a linker could merge: the copy
+// that it keeps might be one that this processor cannot run.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace cait::kernels::CAIT_KERNEL_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kWidth = 16;
+#elif defined(__AVX2__)
+constexpr int kWidth = 8;
+#else
+constexpr int kWidth = 4;
+#endif
+
+typedef float Vec __attribute__((vector_size(kWidth * sizeof(float))));
+typedef std::int32_t IntVec __attribute__((vector_size(kWidth * sizeof(float))));
+typedef std::uint32_t BitVec __attribute__((vector_size(kWidth * sizeof(float))));
+typedef std::uint16_t HalfVec __attribute__((vector_size(kWidth * sizeof(std::uint16_t))));
+
+[[gnu::always_inline]] inline Vec load(const float* from) {
+    Vec v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+
+[[gnu::always_inline]] inline void store(float* to, Vec v) { std::memcpy(to, &v, sizeof v); }
+
+[[gnu::always_inline]] inline Vec set(float x) {
+#if defined(__AVX512F__)
+    return _mm512_set1_ps(x);
+#elif defined(__AVX2__)
+    return _mm256_set1_ps(x);
+#else
+    return Vec{x, x, x, x};
+#endif
+}
+
+// The first `count` floats, the others zero.
+[[gnu::always_inline]] inline Vec load_part(const float* from, std::int64_t count) {
+    float buffer[kWidth] = {};
+    for (std::int64_t i = 0; i < count; ++i) buffer[i] = from[i];
+    return load(buffer);
+}
+
+[[gnu::always_inline]] inline void store_part(float* to, Vec v, std::int64_t count) {
+    float buffer[kWidth];
+    store(buffer, v);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = buffer[i];
+}
+
+// Across a register, halving it each time: the order of additions is fixed.
+[[gnu::always_inline]] inline float sum(Vec v) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_add_ps(v);
+#else
+    float lanes[kWidth];
+    store(lanes, v);
+    for (int half = kWidth / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
+#endif
+}
+[[gnu::always_inline]] inline float largest(Vec v) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_max_ps(v);
+#else
+    float lanes[kWidth];
+    store(lanes, v);
+    for (int half = kWidth / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i)
+            lanes[i] = lanes[i] > lanes[i + half] ? lanes[i] : lanes[i + half];
+    return lanes[0];
+#endif
+}
+
+// Floats that lie `step` apart.
+[[gnu::always_inline]] inline Vec gather(const float* from, std::int64_t step) {
+#if defined(__AVX512F__)
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return _mm512_i32gather_ps(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(int(step))), from, 4);
+#else
+    float lanes[kWidth];
+    for (int i = 0; i < kWidth; ++i) lanes[i] = from[i * step];
+    return load(lanes);
+#endif
+}
+
+// 1 / x for ordinary x, to the last bit or the one before it.
+[[gnu::always_inline]] inline Vec reciprocal(Vec x) {
+#if defined(__AVX512F__)
+    const Vec guess = _mm512_rcp14_ps(x);  // division takes as long as the rest of GELU
+    return guess + guess * (set(1.0F) - x * guess);
+#else
+    return set(1.0F) / x;
+#endif
+}
+
+[[gnu::always_inline]] inline Vec max(Vec a, Vec b) { return a > b ? a : b; }
+[[gnu::always_inline]] inline Vec min(Vec a, Vec b) { return a < b ? a : b; }
+
+[[gnu::always_inline]] inline Vec as_floats(IntVec v) {
+    Vec result;
+    std::memcpy(&result, &v, sizeof v);
+    return result;
+}
+[[gnu::always_inline]] inline IntVec as_ints(Vec v) {
+    IntVec result;
+    std::memcpy(&result, &v, sizeof v);
+    return result;
+}
+
+// e^x to about 1e-7 of its value. Below -87 the result is that of -87, about 1e-38.
+[[gnu::always_inline]] inline Vec exponential(Vec x) {
+    x = max(min(x, set(88.0F)), set(-87.0F));
+    // x = n ln 2 + r: adding 1.5 * 2^23 rounds to a whole number, which then stands in the low
+    // bits.
+    const Vec shifter = set(12582912.0F);
+    const Vec shifted = x * set(1.44269504F) + shifter;
+    const Vec n = shifted - shifter;
+    const Vec r = (x - n * set(0.693359375F)) - n * set(-2.12194440e-4F);
+    Vec p = set(1.9875691500e-4F);  // minimax polynomial for e^r on |r| < ln 2 / 2
+    p = p * r + set(1.3981999507e-3F);
+    p = p * r + set(8.3334519073e-3F);
+    p = p * r + set(4.1665795894e-2F);
+    p = p * r + set(1.6666665459e-1F);
+    p = p * r + set(5.0000001201e-1F);
+    p = p * (r * r) + r + set(1.0F);
+    const IntVec exponent = (as_ints(shifted) - as_ints(shifter)) << 23;
+    return as_floats(as_ints(p) + exponent);
+}
+
+// Φ(x), the normal distribution function, and e^(-x²/2), which GELU's derivative needs as well:
+// Φ through the rational approximation 7.1.26 of Abramowitz and Stegun, within 1e-7.
+struct Normal {
+    Vec distribution;
+    Vec bell;
+};
+[[gnu::always_inline]] inline Normal normal(Vec x) {
+    const Vec magnitude = max(x, -x);
+    const Vec bell = exponential(x * x * set(-0.5F));
+    const Vec t = reciprocal(set(1.0F) + magnitude * set(0.3275911F * 0.70710678F));
+    Vec p = set(0.5F * 1.061405429F);
+    p = p * t + set(0.5F * -1.453152027F);
+    p = p * t + set(0.5F * 1.421413741F);
+    p = p * t + set(0.5F * -0.284496736F);
+    p = p * t + set(0.5F * 0.254829592F);
+    const Vec tail = p * t * bell;  // Φ(-|x|)
+    return {x > set(0.0F) ? set(1.0F) - tail : tail, bell};
+}
+
+// Rounded to the nearest bfloat16, ties to even; still stored as float.
+[[gnu::always_inline]] inline BitVec bfloat16_bits(Vec x) {
+    BitVec bits;
+    std::memcpy(&bits, &x, sizeof x);
+    return bits + 0x7FFFU + ((bits >> 16) & 1U);
+}
+[[gnu::always_inline]] inline Vec round_to_bfloat16(Vec x) {
+    const BitVec bits = bfloat16_bits(x) & 0xFFFF0000U;
+    Vec result;
+    std::memcpy(&result, &bits, sizeof bits);
+    return x == x ? result : x;
+}
+
+}  // namespace cait::kernels::CAIT_KERNEL_ISA

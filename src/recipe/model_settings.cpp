@@ -1,0 +1,46 @@
+#include "recipe/model_settings.h"
+
+#include <algorithm>
+
+#include "models/catalogue.h"
+
+namespace cait {
+
+namespace {
+
+bool has_key(const Settings& keys, const std::string& name) {
+    return std::ranges::find(keys.keys(), name, &Settings::Key::name) != keys.keys().end();
+}
+
+bool some_family_has(const std::string& key) {
+    return std::ranges::any_of(families(), [&](const Family& family) {
+        const auto architecture = family.presets.front().architecture->clone();
+        Settings keys;
+        architecture->bind(keys);
+        return has_key(keys, key);
+    });
+}
+
+}  // namespace
+
+void check_model(const std::string& name, const ModelSettings& settings) {
+    configure(name, settings);
+}
+
+ModelSettings model_settings(const std::string& name, const ModelSettings& settings) {
+    const ModelSpec spec = configure(name, settings);
+    Settings keys;
+    spec.architecture->bind(keys);
+    return keys.values();
+}
+
+bool accepts_setting(const std::string& name, const std::string& key, const std::string& value) {
+    const ModelSpec spec = configure(name);
+    Settings keys;
+    spec.architecture->bind(keys);
+    if (!has_key(keys, key)) return some_family_has(key);
+    keys.set(key, value);
+    return true;
+}
+
+}  // namespace cait

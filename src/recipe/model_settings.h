@@ -1,0 +1,23 @@
+// What a recipe asks of the model catalogue, in plain text: headers of the graph stay out of the
+// other files here, which include those of the data.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cait {
+
+using ModelSettings = std::vector<std::pair<std::string, std::string>>;
+
+// Throws UsageError for an unknown preset, an unknown setting and a combination that cannot work.
+void check_model(const std::string& name, const ModelSettings& settings = {});
+
+// All settings of the preset with their values, after `settings` were applied.
+ModelSettings model_settings(const std::string& name, const ModelSettings& settings = {});
+
+// Whether the preset, or else some other family, has such a setting. Throws UsageError when the
+// preset has it and the value does not fit; rules between settings are check_model's.
+bool accepts_setting(const std::string& name, const std::string& key, const std::string& value);
+
+}  // namespace cait

@@ -1,0 +1,261 @@
+// The table itself: the keys of each part with their ranges and what they are for.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "cait/error.h"
+#include "data/evaluation_transform.h"
+#include "image/pixel_font.h"
+#include "recipe/model_settings.h"
+#include "recipe/recipe_keys.h"
+
+namespace cait {
+
+namespace {
+
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr double kLongest = 1e6;  // epochs
+
+// A recipe is written as TOML, which is UTF-8 and nothing else.
+void require_utf8(std::string_view text) {
+    while (!text.empty())
+        if (next_character(text) == kNoCharacter)
+            throw UsageError("expected UTF-8 text, found other bytes");
+}
+
+void bind_text(Settings& s, std::string name, std::string& field, std::string help) {
+    s.custom({std::move(name), std::move(help), [&field] { return field; },
+              [&field](const std::string& text) {
+                  require_utf8(text);
+                  field = text;
+              },
+              Settings::Kind::text, "text"});
+}
+
+// "0.08,1"; a TOML file may also say [0.08, 1].
+void bind_interval(Settings& s, std::string name, Interval& field, double most, std::string help) {
+    s.custom({std::move(name), std::move(help),
+              [&field] { return fmt::format("{},{}", field.low, field.high); },
+              [&field, most](const std::string& text) {
+                  const std::size_t comma = text.find(',');
+                  if (comma == std::string::npos)
+                      throw UsageError(fmt::format("expected LOW,HIGH, found '{}'", text));
+                  const double low = parse_number(text.substr(0, comma));
+                  const double high = parse_number(text.substr(comma + 1));
+                  if (!(low > 0 && low <= high && high <= most))
+                      throw UsageError(fmt::format("expected 0 < low <= high <= {:g}, found {},{}",
+                                                   most, low, high));
+                  field = {low, high};
+              },
+              Settings::Kind::list, fmt::format("LOW,HIGH above 0, up to {:g}", most)});
+}
+
+void bind_model(Settings& s, ModelPart& p) {
+    s.custom({"model.name", "a preset, see `cait models`; other keys of the table change it",
+              [&p] { return p.name; },
+              [&p](const std::string& text) {
+                  check_model(text);
+                  p.name = text;
+              },
+              Settings::Kind::text, "text"});
+    bind_text(s, "model.weights", p.weights, "a file to start from; empty: fresh weights");
+    s.flag("model.prefer_ema", p.prefer_ema, "start from the averaged weights of that file");
+}
+
+void bind_data(Settings& s, DataPart& p) {
+    bind_text(s, "data.train", p.train, "data set for training, as `cait data` takes it");
+    bind_text(s, "data.val", p.val,
+              "data set for validation; empty: the other part of data.train; none: no validation");
+    s.integer("data.batch", p.batch, 1, "images per optimiser step, in all processes together");
+    s.integer("data.val_batch", p.val_batch, 1, "images per step of validation");
+    s.integer("data.threads", p.threads, 0, "loader threads per process; 0: as many as cores",
+              1024);
+    s.integer("data.repeats", p.repeats, 1,
+              "repeated augmentation: variants of one image in an epoch", 64);
+    s.number("data.max_bad", p.max_bad, 0, 1, "unreadable share of the images that ends the run");
+    s.word("data.mean", p.mean, {"model", "imagenet", "half", "data"},
+           "what normalises images: the preset's, ImageNet's, 0.5, or measured on the data");
+}
+
+void bind_crop(Settings& s, AugmentPart& p) {
+    s.choice("augment.crop", p.crop,
+             {{crop_kind_name(CropKind::random_resized), CropKind::random_resized},
+              {crop_kind_name(CropKind::simple), CropKind::simple},
+              {crop_kind_name(CropKind::padded), CropKind::padded},
+              {crop_kind_name(CropKind::squash), CropKind::squash}},
+             "random resized crop; resized, then a random crop; random crop of the image with 4 "
+             "black pixels around it; resized only");
+    bind_interval(s, "augment.scale", p.scale, 1, "rrc: share of the image's area");
+    bind_interval(s, "augment.ratio", p.ratio, 100, "rrc: width over height");
+    s.choice("augment.filter", p.filter,
+             {{filter_name(Filter::bicubic), Filter::bicubic},
+              {filter_name(Filter::bilinear), Filter::bilinear},
+              {filter_name(Filter::lanczos), Filter::lanczos},
+              {filter_name(Filter::box), Filter::box}},
+             "how images are resized");
+    s.number("augment.flip", p.flip, 0, 1, "probability of mirroring");
+}
+
+void bind_colour(Settings& s, AugmentPart& p) {
+    s.custom({"augment.policy", "automatic augmentation, in timm's notation",
+              [&p] { return p.policy; },
+              [&p](const std::string& text) {
+                  parse_policy(text);
+                  p.policy = text;
+              },
+              Settings::Kind::text, "rand-m9-mstd0.5-inc1 …, original, v0, trivial, three, none"});
+    s.custom({"augment.jitter", "brightness, contrast and saturation, or each and the hue",
+              [&p] { return p.jitter; },
+              [&p](const std::string& text) {
+                  ColourJitter::parse(text);
+                  p.jitter = text;
+              },
+              Settings::Kind::list, "1, 3 or 4 numbers"});
+    s.flag("augment.force_jitter", p.force_jitter, "jitter also beside a policy that replaces it");
+    s.number("augment.erase", p.erase, 0, 1, "probability of random erasing");
+    s.choice("augment.erase_mode", p.erase_mode,
+             {{erase_mode_name(EraseMode::pixel), EraseMode::pixel},
+              {erase_mode_name(EraseMode::colour), EraseMode::colour},
+              {erase_mode_name(EraseMode::constant), EraseMode::constant}},
+             "what erased rectangles hold: noise, one random colour, the mean");
+    s.integer("augment.erase_count", p.erase_count, 1, "rectangles per image", 100);
+}
+
+void bind_mix(Settings& s, AugmentPart& p) {
+    s.number("augment.mixup", p.mixup, 0, 1000, "mixup: alpha of its Beta distribution; 0: off");
+    s.number("augment.cutmix", p.cutmix, 0, 1000, "CutMix: alpha of its Beta distribution; 0: off");
+    s.number("augment.mix_probability", p.mix_probability, 0, 1, "of mixing at all");
+    s.number("augment.mix_switch", p.mix_switch, 0, 1, "probability of CutMix where both are on");
+    s.choice("augment.mix_mode", p.mix_mode,
+             {{mix_mode_name(MixMode::batch), MixMode::batch},
+              {mix_mode_name(MixMode::pair), MixMode::pair},
+              {mix_mode_name(MixMode::element), MixMode::element}},
+             "one draw per batch, per pair of images or per image");
+    s.integer("augment.mix_off_epoch", p.mix_off_epoch, 0,
+              "from this epoch on neither mixup nor CutMix; 0: never switched off");
+}
+
+void bind_optim(Settings& s, OptimPart& p) {
+    s.choice("optim.name", p.name,
+             {{"adamw", OptimizerKind::adamw},
+              {"lamb", OptimizerKind::lamb},
+              {"sgd", OptimizerKind::sgd}},
+             "optimiser");
+    s.number("optim.lr", p.lr, 1e-12, 1000, "learning rate at its peak, for a batch of lr_batch");
+    s.integer("optim.lr_batch", p.lr_batch, 0,
+              "lr grows with the batch in proportion to this one; 0: lr as it stands");
+    s.number("optim.weight_decay", p.weight_decay, 0, 10, "decoupled from the gradient");
+    s.choice("optim.decay_rule", p.decay_rule,
+             {{"facebook", DecayRule::facebook}, {"timm", DecayRule::timm}},
+             "neither lets vectors, biases, pos_embed and cls_token decay; timm spares dist_token "
+             "too");
+    s.number("optim.beta1", p.beta1, 0, 1, "adamw, lamb: memory of the gradient");
+    s.number("optim.beta2", p.beta2, 0, 1, "adamw, lamb: memory of its square");
+    s.number("optim.epsilon", p.epsilon, 1e-30, 1, "adamw, lamb: added to the denominator");
+    s.number("optim.momentum", p.momentum, 0, 1, "sgd");
+    s.flag("optim.nesterov", p.nesterov, "sgd: Nesterov's momentum");
+    s.number("optim.layer_decay", p.layer_decay, 0.01, 1,
+             "each layer below the head learns this much slower; 1: off");
+    s.choice("optim.clip", p.clip,
+             {{"none", ClipKind::none}, {"norm", ClipKind::norm}, {"value", ClipKind::value}},
+             "gradients are cut by their common norm, one by one, or not");
+    s.number("optim.clip_at", p.clip_at, 1e-9, 1e9, "the largest norm or value");
+    s.integer("optim.accumulate", p.accumulate, 1,
+              "parts that a batch is worked through in, to save memory");
+}
+
+void bind_schedule(Settings& s, SchedulePart& p) {
+    s.choice("schedule.name", p.name,
+             {{"cosine", ScheduleKind::cosine},
+              {"step", ScheduleKind::step},
+              {"constant", ScheduleKind::constant}},
+             "how the learning rate falls after the warm-up");
+    s.choice("schedule.unit", p.unit,
+             {{"step", ScheduleUnit::step}, {"epoch", ScheduleUnit::epoch}},
+             "how often the rate moves");
+    s.number("schedule.epochs", p.epochs, 1, kLongest, "length, with the warm-up");
+    s.number("schedule.warmup", p.warmup, 0, kLongest, "epochs in which the rate rises");
+    s.number("schedule.warmup_lr", p.warmup_lr, 0, 1000, "where it starts");
+    s.number("schedule.min_lr", p.min_lr, 0, 1000, "cosine: where it ends");
+    s.number("schedule.cooldown", p.cooldown, 0, kLongest, "further epochs at min_lr");
+    s.number("schedule.step_every", p.step_every, 0.001, kLongest, "step: epochs between steps");
+    s.number("schedule.step_factor", p.step_factor, 1e-6, 1, "step: the rate is multiplied by it");
+}
+
+void bind_loss(Settings& s, LossPart& p) {
+    s.choice("loss.name", p.name,
+             {{"cross_entropy", LossKind::cross_entropy},
+              {"bce", LossKind::bce},
+              {"token_label", LossKind::token_label}},
+             "bce: one yes or no per class; token_label: VOLO's, with a label for every token");
+    s.number("loss.smoothing", p.smoothing, 0, 1,
+             "share of a label that is spread over all classes");
+    s.number("loss.bce_threshold", p.bce_threshold, -1, 1,
+             "bce: targets above it count as 1; below 0: kept soft");
+    s.flag("loss.cosub", p.cosub, "two submodels, drawn by stochastic depth, teach each other");
+    s.number("loss.token_weight", p.token_weight, 0, 100,
+             "token_label: weight of the tokens' term");
+}
+
+void bind_distill(Settings& s, DistillPart& p) {
+    s.choice(
+        "distill.kind", p.kind,
+        {{"none", Distillation::none}, {"soft", Distillation::soft}, {"hard", Distillation::hard}},
+        "whether a teacher's probabilities or decisions are learned too");
+    bind_text(s, "distill.teacher", p.teacher,
+              "a model file, or a preset whose file is distill.weights");
+    bind_text(s, "distill.weights", p.weights, "the teacher's weights where it is a preset");
+    s.number("distill.alpha", p.alpha, 0, 1, "the teacher's share of the loss");
+    s.number("distill.temperature", p.temperature, 1e-3, 1e3, "soft: divides the logits");
+    s.flag("distill.cache", p.cache,
+           "keep the teacher's answers per image; only where augmentation is off");
+}
+
+void bind_train(Settings& s, TrainPart& p) {
+    s.integer("train.seed", p.seed, 0, "of everything random", kAny);
+    s.word("train.precision", p.precision, {"fp32", "bf16"}, "of the products");
+    s.choice("train.tune", p.tune,
+             {{"all", Tune::all}, {"attention", Tune::attention}, {"head", Tune::head}},
+             "which parameters learn; head: a linear probe");
+    s.number("train.ema", p.ema, 0, 1, "decay per step of the averaged weights; 0: no average");
+    s.flag("train.ema_warmup", p.ema_warmup,
+           "smaller decay in the first steps: min(decay, (1 + t) / (10 + t))");
+    s.integer("train.threads", p.threads, 0, "threads of the products; 0: as many as cores", 1024);
+    bind_text(s, "train.device", p.device, "cpu, or a device of LibTorch such as cuda:0");
+}
+
+void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
+    s.number("eval.crop_ratio", eval.crop_ratio, 0, 2,
+             "size over the side before the crop; 0: the model's own");
+    s.integer("eval.every", eval.every, 1, "epochs from one validation to the next");
+    std::vector<std::string> modes;
+    for (const CropMode mode : {CropMode::centre, CropMode::squash, CropMode::border})
+        modes.emplace_back(crop_mode_name(mode));
+    s.word("eval.crop_mode", eval.crop_mode, std::move(modes),
+           "how an image that is not square is cut");
+    s.integer("save.steps", save.steps, 0,
+              "also save every so many steps; 0: at the end of epochs only", kAny);
+    s.integer("save.keep_every", save.keep_every, 0,
+              "keep the checkpoint of every so many epochs; 0: none");
+    s.word("save.best", save.best, {"top1", "top5", "loss", "top1_ema"},
+           "what decides which weights are the best");
+}
+
+}  // namespace
+
+void bind(Settings& keys, Recipe& recipe) {
+    bind_text(keys, "about", recipe.about, "one line for people");
+    bind_model(keys, recipe.model);
+    bind_data(keys, recipe.data);
+    bind_crop(keys, recipe.augment);
+    bind_colour(keys, recipe.augment);
+    bind_mix(keys, recipe.augment);
+    bind_optim(keys, recipe.optim);
+    bind_schedule(keys, recipe.schedule);
+    bind_loss(keys, recipe.loss);
+    bind_distill(keys, recipe.distill);
+    bind_train(keys, recipe.train);
+    bind_eval_and_save(keys, recipe.eval, recipe.save);
+}
+
+}  // namespace cait

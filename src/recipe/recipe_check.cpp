@@ -1,0 +1,114 @@
+// The rules of a recipe: each field within its range, and what fields ask of each other. A rule
+// stands here when breaking it would waste a run or quietly train something else.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+#include "recipe/model_settings.h"
+#include "recipe/recipe_keys.h"
+
+namespace cait {
+
+namespace {
+
+void require(bool holds, std::string_view key, const std::string& expected) {
+    if (!holds) throw UsageError(fmt::format("{}: expected {}", key, expected));
+}
+
+// Setting a field to what it holds is refused when that is out of range.
+void check_ranges(const Recipe& recipe) {
+    Recipe copy = recipe;
+    Settings keys;
+    bind(keys, copy);
+    for (const Settings::Key& key : keys.keys()) {
+        try {
+            key.set(key.get());
+        } catch (const UsageError& error) {
+            throw UsageError(fmt::format("{}: {}", key.name, error.what()));
+        }
+    }
+    const auto below_one = [](std::string_view key, double value) {
+        require(value < 1, key, fmt::format("below 1, found {}", value));
+    };
+    below_one("optim.beta1", recipe.optim.beta1);
+    below_one("optim.beta2", recipe.optim.beta2);
+    below_one("optim.momentum", recipe.optim.momentum);
+    below_one("loss.smoothing", recipe.loss.smoothing);
+    below_one("train.ema", recipe.train.ema);
+}
+
+void check_batch(const Recipe& recipe) {
+    const std::int64_t batch = recipe.data.batch;
+    const std::int64_t parts = recipe.optim.accumulate;
+    require(batch % parts == 0, "optim.accumulate",
+            fmt::format("a divisor of data.batch {}, found {}", batch, parts));
+    const bool mixes = recipe.augment.mixup > 0 || recipe.augment.cutmix > 0;
+    require(!mixes || batch % 2 == 0, "data.batch",
+            fmt::format("an even number, as augment.mixup and augment.cutmix pair images, found {}",
+                        batch));
+}
+
+void check_schedule(const Recipe& recipe) {
+    const SchedulePart& s = recipe.schedule;
+    require(s.warmup <= s.epochs, "schedule.warmup",
+            fmt::format("at most schedule.epochs {}, found {}", s.epochs, s.warmup));
+    // Only what is written is compared: a small batch may well push the scaled rate below min_lr.
+    require(s.name != ScheduleKind::cosine || s.min_lr <= recipe.optim.lr, "schedule.min_lr",
+            fmt::format("at most optim.lr {}, found {}", recipe.optim.lr, s.min_lr));
+}
+
+void check_loss(const Recipe& recipe) {
+    const LossPart& loss = recipe.loss;
+    // The smallest target is smoothing / classes, which lies above a threshold of 0.
+    require(loss.name != LossKind::bce || loss.bce_threshold != 0 || loss.smoothing == 0,
+            "loss.smoothing",
+            fmt::format("0, as with loss.bce_threshold 0 every class would count as present, "
+                        "found {}",
+                        loss.smoothing));
+    require(!loss.cosub || loss.name == LossKind::bce, "loss.cosub", "loss.name bce");
+    if (loss.name != LossKind::token_label) return;
+    const ModelSettings settings = model_settings(recipe.model.name, recipe.model.settings);
+    const auto head = std::ranges::find(settings, "aux_head", &ModelSettings::value_type::first);
+    require(head != settings.end() && head->second == "true", "loss.name",
+            fmt::format("a model with a head for tokens (VOLO with model.aux_head) for "
+                        "token_label, found {}",
+                        recipe.model.name));
+}
+
+// What makes an image look different each time it is shown; empty: nothing does.
+std::string randomness(const AugmentPart& a) {
+    if (a.crop != CropKind::squash) return fmt::format("augment.crop {}", crop_kind_name(a.crop));
+    if (a.flip > 0) return fmt::format("augment.flip {}", a.flip);
+    if (parse_policy(a.policy).index() != 0) return fmt::format("augment.policy {}", a.policy);
+    if (ColourJitter::parse(a.jitter).active()) return fmt::format("augment.jitter {}", a.jitter);
+    if (a.erase > 0) return fmt::format("augment.erase {}", a.erase);
+    if (a.mixup > 0) return fmt::format("augment.mixup {}", a.mixup);
+    if (a.cutmix > 0) return fmt::format("augment.cutmix {}", a.cutmix);
+    return {};
+}
+
+void check_distillation(const Recipe& recipe) {
+    const DistillPart& distill = recipe.distill;
+    if (distill.kind == Distillation::none) return;
+    require(!distill.teacher.empty(), "distill.teacher",
+            "a model file or a preset, as distill.kind is not none");
+    const std::string random = randomness(recipe.augment);
+    require(!distill.cache || random.empty(), "distill.cache",
+            fmt::format("images that are always shown alike, found {}", random));
+}
+
+}  // namespace
+
+void check(const Recipe& recipe) {
+    check_ranges(recipe);
+    check_model(recipe.model.name, recipe.model.settings);
+    check_batch(recipe);
+    check_schedule(recipe);
+    check_loss(recipe);
+    check_distillation(recipe);
+    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0, "save.best",
+            "train.ema above 0 for top1_ema");
+}
+
+}  // namespace cait

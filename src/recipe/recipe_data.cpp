@@ -1,0 +1,40 @@
+#include "recipe/recipe_data.h"
+
+namespace cait {
+
+TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int64_t width,
+                             const ChannelValues& mean, const ChannelValues& deviation) {
+    const AugmentPart& augment = recipe.augment;
+    TrainSettings settings;
+    settings.height = height;
+    settings.width = width;
+    settings.crop = augment.crop;
+    settings.resized_crop = {augment.scale, augment.ratio};
+    settings.filter = augment.filter;
+    settings.flip = augment.flip;
+    settings.policy = parse_policy(augment.policy);
+    settings.jitter = ColourJitter::parse(augment.jitter);
+    settings.force_jitter = augment.force_jitter;
+    settings.mean = mean;
+    settings.deviation = deviation;
+    settings.erasing.probability = augment.erase;
+    settings.erasing.mode = augment.erase_mode;
+    settings.erasing.min_count = settings.erasing.max_count = int(augment.erase_count);
+    settings.check();
+    return settings;
+}
+
+Mixup mixup_settings(const Recipe& recipe, std::int64_t classes) {
+    Mixup mixup;
+    mixup.mixup_alpha = recipe.augment.mixup;
+    mixup.cutmix_alpha = recipe.augment.cutmix;
+    mixup.probability = recipe.augment.mix_probability;
+    mixup.switch_probability = recipe.augment.mix_switch;
+    mixup.mode = recipe.augment.mix_mode;
+    mixup.smoothing = recipe.loss.smoothing;
+    mixup.classes = classes;
+    mixup.check();
+    return mixup;
+}
+
+}  // namespace cait

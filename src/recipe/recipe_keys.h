@@ -1,0 +1,38 @@
+// Every field of a recipe by its key, "optim.lr": one table gives `--set KEY=VALUE`, what a file
+// may say, its comments and the documentation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/settings.h"
+#include "recipe/recipe.h"
+
+namespace cait {
+
+struct RecipeKey {
+    std::string name;            // "optim.lr"
+    std::string expected;        // "1e-12 to 1000"; the words of a choice
+    std::string standard_value;  // where nothing is said
+    std::string help;
+};
+
+// In the order in which a file has them; the settings of the model itself are not among them.
+std::vector<RecipeKey> recipe_keys();
+
+// Binds all keys to the fields of `recipe`, which has to outlive `keys`.
+void bind(Settings& keys, Recipe& recipe);
+
+// "optim.lr" to the text of a value. Throws UsageError that names the key, what is expected and
+// what was found; for an unknown key, the nearest one. A setting of another family than the
+// recipe's model is taken: the name may yet change, and check() looks at both.
+void set_recipe_value(Recipe& recipe, const std::string& key, const std::string& value);
+
+// The ranges of all fields and the rules across them. Throws UsageError that names the key and the
+// rule. What only the data can tell is not looked at.
+void check(const Recipe& recipe);
+
+// "; did you mean optim.lr?" for a key that does not exist.
+std::string nearest_key_hint(const Recipe& recipe, const std::string& key);
+
+}  // namespace cait

@@ -1,0 +1,162 @@
+#include "recipe/recipe_toml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <toml++/toml.h>
+
+#include "cait/error.h"
+#include "weights/printable.h"
+
+namespace cait {
+
+namespace {
+
+constexpr std::size_t kLargest = 1 << 20;  // bytes
+// The parser and the trees that it builds are recursive. src/CMakeLists.txt bounds nested values;
+// but a dotted key is a table for each dot, whatever that bound.
+constexpr std::int64_t kMostDots = 64;
+
+// A header such as "[#" meets an assertion of the parser instead of an error.
+bool opens_without_name(std::string_view line) {
+    constexpr std::string_view kBlank = " \t";
+    const auto skip = [&](std::string_view what) {
+        line.remove_prefix(std::min(line.find_first_not_of(what), line.size()));
+    };
+    skip(kBlank);
+    if (!line.starts_with('[')) return false;
+    line.remove_prefix(line.starts_with("[[") ? 2 : 1);
+    skip(kBlank);
+    const char c = line.empty() ? '\0' : line.front();
+    const bool bare = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                      c == '_' || c == '-';
+    return !bare && c != '"' && c != '\'';
+}
+
+void check_lines(std::string_view text, const std::string& name) {
+    if (text.size() > kLargest)
+        throw Error(
+            fmt::format("{}: expected at most {} bytes, found {}", name, kLargest, text.size()));
+    for (std::int64_t line = 1; !text.empty(); ++line) {
+        const std::string_view one = text.substr(0, text.find('\n'));
+        if (std::ranges::count(one, '.') > kMostDots)
+            throw Error(
+                fmt::format("{}:{}: expected at most {} dots in a line", name, line, kMostDots));
+        if (opens_without_name(one))
+            throw Error(fmt::format("{}:{}: expected the name of a table after '['", name, line));
+        text.remove_prefix(std::min(one.size() + 1, text.size()));
+    }
+}
+
+TomlKind kind_of(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::string: return TomlKind::string;
+        case toml::node_type::integer: return TomlKind::integer;
+        case toml::node_type::floating_point: return TomlKind::number;
+        case toml::node_type::boolean: return TomlKind::boolean;
+        case toml::node_type::array: return TomlKind::array;
+        case toml::node_type::table: return TomlKind::table;
+        default: return TomlKind::other;
+    }
+}
+
+// Of what is not a scalar: nothing.
+std::string scalar_text(const toml::node& node) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* number = node.as_integer()) return std::to_string(number->get());
+    if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+    if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+    return {};
+}
+
+std::string array_text(const toml::array& array) {
+    std::string text;
+    for (const toml::node& node : array) {
+        const std::string one = scalar_text(node);
+        if (one.empty() || one.find(',') != std::string::npos) return {};
+        text += (text.empty() ? "" : ",") + one;
+    }
+    return text;
+}
+
+TomlEntry entry_of(std::string key, const toml::node& node) {
+    const toml::array* array = node.as_array();
+    return {std::move(key), kind_of(node), array ? array_text(*array) : scalar_text(node),
+            std::int64_t(node.source().begin.line)};
+}
+
+std::vector<TomlEntry> flatten(const toml::table& root) {
+    std::vector<TomlEntry> entries;
+    for (const auto& [key, node] : root) {
+        const std::string name(key.str());
+        const toml::table* table = node.as_table();
+        if (!table || table->empty()) {
+            entries.push_back(entry_of(name, node));
+            continue;
+        }
+        for (const auto& [inner, value] : *table)
+            entries.push_back(entry_of(name + "." + std::string(inner.str()), value));
+    }
+    std::ranges::stable_sort(entries, {}, &TomlEntry::line);
+    return entries;
+}
+
+// Whether TOML reads the bare text as a number whose text is the same again.
+bool is_canonical_number(std::string_view text) {
+    const auto parsed = [&](auto value) {
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        return error == std::errc{} && stop == end && std::isfinite(double(value)) &&
+               fmt::format("{}", value) == text;
+    };
+    return parsed(std::int64_t{}) || (text != "-0" && parsed(double{}));
+}
+
+}  // namespace
+
+std::vector<TomlEntry> parse_toml(std::string_view text, const std::string& name) {
+    check_lines(text, name);
+    try {
+        return flatten(toml::parse(text));
+    } catch (const toml::parse_error& error) {
+        throw Error(fmt::format("{}:{}: {}", name, error.source().begin.line,
+                                printable(error.description(), 400)));
+    }
+}
+
+std::string_view toml_kind_name(TomlKind kind) {
+    constexpr std::array<std::string_view, 7> kNames{
+        "a string", "a whole number", "a number", "true or false", "an array", "a table", "a date"};
+    return kNames[std::size_t(kind)];
+}
+
+std::string toml_quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            result += fmt::format("\\{}", c);
+        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            result += fmt::format("\\u{:04x}", int(c));
+        else
+            result += c;
+    }
+    return result + '"';
+}
+
+std::string toml_literal(const std::string& text) {
+    if (text == "true" || text == "false" || is_canonical_number(text)) return text;
+    std::string list;
+    for (std::string_view rest = text;;) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        if (comma == 0 || !is_canonical_number(rest.substr(0, comma))) return toml_quoted(text);
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", rest.substr(0, comma));
+        if (comma == rest.size()) return fmt::format("[{}]", list);
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace cait

@@ -1,0 +1,34 @@
+#include "torch/runtime.h"
+
+#include <ATen/Parallel.h>
+#include <omp.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace cait {
+
+void set_threads(int threads) {
+    const int count = std::max(1, threads);
+    at::set_num_threads(count);
+    omp_set_num_threads(count);
+}
+
+void use_all_cores() {
+    set_threads(std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads()
+                                                          : omp_get_num_procs());
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+    constexpr int kLargestThreshold = 32 << 20;  // that glibc accepts
+    mallopt(M_MMAP_THRESHOLD, kLargestThreshold);
+    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
+}
+
+}  // namespace cait

@@ -1,0 +1,36 @@
+// A model and a data set in, an evaluation out: what `cait eval` does, without LibTorch's headers.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "cait/model.h"
+#include "cait/train.h"
+#include "data/bad_images.h"
+#include "data/dataset.h"
+#include "evaluate/evaluation.h"
+
+namespace cait {
+
+struct EvaluateDataOptions {
+    std::size_t batch = 32;
+    int threads = 2;  // that read and prepare images
+    Precision precision = Precision::fp32;
+    bool flip = false;      // also look at the mirror image
+    bool heads = false;     // also the decisions of the class and distillation heads alone
+    bool skip_bad = false;  // otherwise the first unreadable image is an Error
+    std::size_t worst = 24;
+    std::function<void(std::size_t images)> progress = {};
+};
+
+struct DataEvaluation {
+    Evaluation evaluation;
+    std::vector<BadImage> bad;  // images that were left out
+};
+
+// Images are prepared as model.preprocessing() says. The labels of `dataset` are the model's
+// classes (match_classes), of which an image may have several.
+DataEvaluation evaluate_data(const Model& model, const DatasetPtr& dataset,
+                             const EvaluateDataOptions& options);
+
+}  // namespace cait

@@ -1,0 +1,66 @@
+// What training minimises: the loss on labels, a teacher's part in it (distillation), the agreement
+// of two passes (cosub), and token labels. Computed in float32 whatever the model computes in.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/catalogue.h"
+#include "recipe/recipe.h"
+#include "torch/executor.h"
+
+namespace cait {
+
+// Undefined where there is none. B images, K classes, N tokens.
+struct LossInput {
+    at::Tensor logits;         // [B, K]
+    at::Tensor logits_class;   // [B, K] of the class token; stands for `logits` where defined
+    at::Tensor logits_dist;    // [B, K] of the distillation token
+    at::Tensor logits_aux;     // [B, N, K] of every token
+    at::Tensor labels;         // [B] int64
+    at::Tensor targets;        // [B, K] mixed or smoothed already; stands for `labels`
+    at::Tensor token_targets;  // [B, N, K]; without them each token has the image's target
+    at::Tensor teacher;        // [B, K] logits
+
+    // The logits among a model's named outputs.
+    void take(const TorchTensors& outputs);
+};
+
+struct LossResult {
+    at::Tensor total;                         // a scalar that backward() starts from
+    std::map<std::string, at::Tensor> parts;  // detached scalars, for the records
+    at::Tensor correct;  // images whose label (or largest target) has the highest class logit
+};
+
+class Loss {
+public:
+    // Throws UsageError for settings that contradict each other, or when the model has no head for
+    // the loss.
+    Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model);
+
+    // With cosub the logits have twice the rows of the targets: image i is also image B + i. (The
+    // labels or targets may be doubled as well.) Throws Error where a tensor is missing or does not
+    // fit.
+    LossResult operator()(const LossInput& input) const;
+
+    // The outputs of the model that training needs, for recording it.
+    const std::vector<std::string>& taps() const { return taps_; }
+
+private:
+    at::Tensor targets_of(const LossInput& input, std::int64_t rows) const;
+    at::Tensor label_loss(const at::Tensor& logits, const LossInput& input) const;
+    at::Tensor token_loss(const LossInput& input, std::int64_t rows) const;
+    at::Tensor distillation(const at::Tensor& logits, const at::Tensor& teacher) const;
+    LossResult cosub(const at::Tensor& logits, const LossInput& input) const;
+    std::vector<std::string> taps_of(const Graph& model) const;
+
+    LossPart loss_;
+    DistillPart distill_;
+    std::int64_t classes_;
+    std::vector<std::string> taps_;
+};
+
+}  // namespace cait

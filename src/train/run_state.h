@@ -1,0 +1,52 @@
+// What a run needs to go on as if it had never stopped, in one file: weights, optimiser, averages,
+// and where it stood. One file, because two cannot be replaced at the same instant.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "cait/model.h"
+#include "data/sampler.h"
+
+namespace cait {
+
+// Sums over the part of an epoch that is done.
+struct EpochTotals {
+    std::uint64_t steps = 0;
+    std::uint64_t images = 0;
+    double loss = 0;  // times steps
+    double correct = 0;
+    double data_seconds = 0;
+    double forward_seconds = 0;
+    double backward_seconds = 0;
+    double optimizer_seconds = 0;
+    double seconds = 0;  // all of it
+};
+
+struct BestSoFar {
+    double value = 0;
+    std::uint64_t epoch = 0;
+    bool any = false;
+};
+
+struct RunState {
+    std::uint64_t step = 0;  // optimiser steps, skipped ones included
+    Position position;       // of the next batch
+    EpochTotals totals;
+    BestSoFar best;
+    std::uint64_t skipped = 0;  // steps that were not taken: something was not finite
+    std::uint64_t skipped_in_a_row = 0;
+    Preprocessing preprocessing;  // measured or chosen when the run began
+    std::vector<std::string> classes;
+    std::map<std::string, Tensor> tensors;  // "weights.NAME", "optimizer.NAME", "ema.NAME"
+};
+
+// Atomic, fsynced, with a checksum for every tensor.
+void save_state(const std::filesystem::path& path, const RunState& state);
+
+// Throws Error that names the file for anything that is missing or damaged.
+RunState load_state(const std::filesystem::path& path);
+
+}  // namespace cait

@@ -1,0 +1,55 @@
+// The model that a student learns from: loaded once, run on the student's own batches, frozen.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "cait/train.h"
+#include "data/sample_key.h"
+#include "models/catalogue.h"
+#include "recipe/recipe.h"
+#include "torch/executor.h"
+
+namespace cait {
+
+class Teacher {
+public:
+    // distill.teacher is a model file, or a name of the catalogue with distill.weights. Throws
+    // Error, with both models' names, when the classes or the channels are not the student's.
+    // `given` says how the student's images were normalised; without it, they are taken to be as
+    // the teacher wants.
+    Teacher(const DistillPart& distill, const ModelSpec& student,
+            Precision precision = Precision::fp32, at::Device device = at::kCPU,
+            const std::optional<Preprocessing>& given = {});
+
+    // images [B, C, H, W] as the student gets them → [B, K] float32, without a gradient. They are
+    // resized (bicubic) and normalised again where the teacher expects something else.
+    at::Tensor logits(const at::Tensor& images);
+
+    // The same, and with distill.cache each sample of the data set is worked out once: for images
+    // that never change.
+    at::Tensor logits(const at::Tensor& images, std::span<const SampleKey> samples);
+
+    const std::string& name() const { return name_; }
+    std::size_t cached() const { return cache_.size(); }
+
+private:
+    at::Tensor prepared(const at::Tensor& images) const;
+
+    std::string name_;
+    std::unique_ptr<TorchExecutor> executor_;
+    TorchTensors weights_;
+    ImageSize size_;
+    at::Tensor gain_, offset_;  // [C, 1, 1]; undefined: the normalisation is the same
+    Precision precision_;
+    bool caches_;
+    std::unordered_map<std::uint64_t, at::Tensor> cache_;  // [K] on the CPU
+};
+
+}  // namespace cait

@@ -1,0 +1,125 @@
+#include "train/training_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/philox.h"
+#include "data/mixup.h"
+#include "data/open_dataset.h"
+#include "data/statistics.h"
+#include "recipe/recipe_data.h"
+
+namespace cait {
+
+namespace {
+
+constexpr std::size_t kMeasuredImages = 10'000;
+
+// The mix of a batch belongs to its place in the run and to nothing else.
+std::function<void(Batch&)> mixing(const Recipe& recipe, const Mixup& mixup, ImageSize size,
+                                   std::size_t rank) {
+    const auto off = std::uint64_t(recipe.augment.mix_off_epoch);
+    return [=, seed = std::uint64_t(recipe.train.seed)](Batch& batch) {
+        batch.targets.resize(batch.size * std::size_t(mixup.classes));
+        std::vector<MixDraw> draws;
+        if (off == 0 || batch.position.epoch < off) {
+            const std::uint64_t purpose = stable_hash("mixup") ^ (batch.position.epoch << 40) ^
+                                          (std::uint64_t(rank) << 32) ^ batch.position.batch;
+            RandomStream random(seed, purpose);
+            draws = draw_mix(mixup, std::int64_t(batch.size), size.height, size.width, random);
+            const std::size_t values = batch.size * 3 * std::size_t(size.height * size.width);
+            apply_mix(draws, 3, size.height, size.width,
+                      batch.storage.mutable_floats().first(values));
+        }
+        mix_targets(mixup, draws, batch.labels, batch.targets);
+    };
+}
+
+}  // namespace
+
+TrainingData open_training_data(const DataPart& part, const std::vector<std::string>& known) {
+    if (part.train.empty())
+        throw UsageError("data.train: expected a data set, for example --data folder:images");
+    TrainingData data;
+    data.train = open_dataset(part.train, Split::train);
+    if (!known.empty()) data.train = with_classes(data.train, known);
+    if (data.train->size() == 0)
+        throw Error(fmt::format("{}: expected images, found none", part.train));
+    if (part.val == "none") return data;
+    data.val = open_dataset(part.val.empty() ? part.train : part.val, Split::val);
+    // By name: the validation data may lack a class, which must not shift the others.
+    data.val = with_classes(data.val, data.train->classes());
+    return data;
+}
+
+void choose_normalisation(const DataPart& part, const Dataset& train,
+                          Preprocessing& preprocessing) {
+    if (part.mean == "model") return;
+    preprocessing.mean = kImageNetMean;
+    preprocessing.deviation = kImageNetDeviation;
+    if (part.mean == "imagenet") return;
+    preprocessing.mean.fill(0.5F);
+    preprocessing.deviation.fill(0.5F);
+    if (part.mean == "half") return;
+    if (part.mean != "data")
+        throw UsageError(fmt::format(
+            "data.mean: expected model, imagenet, half or data, found '{}'", part.mean));
+    const std::size_t stride = (train.size() + kMeasuredImages - 1) / kMeasuredImages;
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < train.size(); i += stride) chosen.push_back(i);
+    // A view without a deleter: the subset does not outlive this function.
+    const DatasetPtr borrowed(DatasetPtr(), &train);
+    const DatasetStatistics measured = statistics(*subset(borrowed, chosen));
+    for (std::size_t c = 0; c < 3; ++c) {
+        preprocessing.mean[c] = float(measured.mean[c]);
+        preprocessing.deviation[c] = float(std::max(measured.deviation[c], 1e-3));
+    }
+}
+
+Sampler training_sampler(const Recipe& recipe, const Dataset& train, const LoaderPlace& place) {
+    const auto batch = std::size_t(recipe.data.batch);
+    if (batch % place.world != 0)
+        throw UsageError(fmt::format(
+            "data.batch: expected a multiple of the {} processes, found {}", place.world, batch));
+    if (batch > train.size())
+        throw UsageError(fmt::format(
+            "data.batch: expected at most the {} training images, found {}", train.size(), batch));
+    return Sampler({.size = train.size(),
+                    .batch = batch / place.world,
+                    .seed = std::uint64_t(recipe.train.seed),
+                    .shuffle = true,
+                    .rank = place.rank,
+                    .world = place.world,
+                    .repeats = std::size_t(recipe.data.repeats),
+                    .tail = Tail::drop,
+                    .stretches = train.stretches()});
+}
+
+std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
+                                        const Preprocessing& preprocessing, ImageSize size,
+                                        const LoaderPlace& place,
+                                        std::function<void(const BadImage&)> report) {
+    const TrainTransform transform(train_settings(recipe, size.height, size.width,
+                                                  preprocessing.mean, preprocessing.deviation));
+    const Mixup mixup = mixup_settings(recipe, std::int64_t(data.train->classes().size()));
+    LoaderOptions options;
+    options.height = size.height;
+    options.width = size.width;
+    options.threads = place.threads;
+    options.start = place.start;
+    options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
+    options.max_bad = recipe.data.max_bad;
+    options.report = std::move(report);
+    if (mixup.active()) options.finish = mixing(recipe, mixup, size, place.rank);
+    return std::make_unique<Loader>(
+        data.train, training_sampler(recipe, *data.train, place),
+        FloatTransform([transform, workspace = TrainWorkspace()](
+                           const Image& image, const SampleKey& key, std::span<float> out) mutable {
+            transform.apply(image, key, workspace, out);
+        }),
+        options);
+}
+
+}  // namespace cait

@@ -1,0 +1,39 @@
+// The data of a run as the recipe asks for them: opened, brought to the same classes, and turned
+// into loaders.
+#pragma once
+
+#include <memory>
+
+#include "cait/model.h"
+#include "data/loader.h"
+#include "graph/graph.h"
+#include "recipe/recipe.h"
+
+namespace cait {
+
+struct TrainingData {
+    DatasetPtr train;
+    DatasetPtr val;  // null where the recipe says "none"
+};
+
+// `known` are the classes of a run that is taken up again; empty for a new one. Throws Error when a
+// class of the validation data is not among those of training.
+TrainingData open_training_data(const DataPart& part, const std::vector<std::string>& known);
+
+// What images are normalised by; "data" measures it on up to 10,000 training images.
+void choose_normalisation(const DataPart& part, const Dataset& train, Preprocessing& preprocessing);
+
+struct LoaderPlace {
+    std::size_t rank = 0, world = 1;
+    int threads = 1;
+    Position start = {};
+};
+
+std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
+                                        const Preprocessing& preprocessing, ImageSize size,
+                                        const LoaderPlace& place,
+                                        std::function<void(const BadImage&)> report);
+
+Sampler training_sampler(const Recipe& recipe, const Dataset& train, const LoaderPlace& place);
+
+}  // namespace cait

@@ -1,0 +1,215 @@
+#include "train/training_step.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "cait/error.h"
+#include "models/catalogue.h"
+#include "torch/convert.h"
+#include "train/batch_norm_sync.h"
+#include "train/clip.h"
+
+namespace cait {
+
+namespace {
+
+constexpr const char* kWeights = "weights.";
+constexpr const char* kOptimizer = "optimizer.";
+constexpr const char* kEma = "ema.";
+
+class Stopwatch {
+public:
+    // Seconds since the last lap.
+    double lap() {
+        const auto now = std::chrono::steady_clock::now();
+        return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// The entries whose name starts with `prefix`, without it.
+std::map<std::string, at::Tensor> entries(const std::map<std::string, Tensor>& tensors,
+                                          std::string_view prefix) {
+    std::map<std::string, at::Tensor> result;
+    for (const auto& [name, tensor] : tensors)
+        if (name.starts_with(prefix)) result.emplace(name.substr(prefix.size()), to_torch(tensor));
+    return result;
+}
+
+Precision precision_of(const Recipe& recipe) {
+    return recipe.train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
+}
+
+}  // namespace
+
+// A slice of the batch: what goes through the network at once.
+struct TrainingStep::Part {
+    at::Tensor images;   // [n, C, H, W]
+    at::Tensor labels;   // [n]
+    at::Tensor targets;  // [n, classes], where labels are mixed
+    std::span<const SampleKey> keys;
+    std::uint64_t first_image = 0;  // in the batch of all processes
+};
+
+TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group)
+    : recipe_(recipe),
+      group_(group),
+      device_(recipe.train.device),
+      loss_(recipe.loss, recipe.distill, model.spec()),
+      executor_(record(model.spec(), {.mode = Mode::train, .taps = loss_.taps()})) {
+    params_ = make_parameters(executor_.graph(), model.weights(), recipe_, device_);
+    by_name_ = tensors_of(params_);
+    std::vector<at::Tensor> trained;
+    for (const TrainParam& param : params_) {
+        if (param.statistic) statistics_.push_back(param.value);
+        if (param.trained) trained.push_back(param.value);
+    }
+    optimizer_ = make_optimizer(recipe_.optim, params_);
+    if (recipe_.train.ema > 0)
+        ema_ = std::make_unique<Ema>(recipe_.train.ema, recipe_.train.ema_warmup, params_);
+    if (recipe_.distill.kind != Distillation::none)
+        teacher_ = std::make_unique<Teacher>(recipe_.distill, model.spec(), precision_of(recipe_),
+                                             device_, model.preprocessing());
+    if (group_.world() > 1) sync_ = std::make_unique<GradientSync>(trained, group_);
+}
+
+LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
+    EvaluateContext context;
+    context.mode = Mode::train;
+    context.precision = precision_of(recipe_);
+    context.seed = std::uint64_t(recipe_.train.seed);
+    context.step = step;
+    context.first_image = part.first_image;
+    context.image_stride = std::uint64_t(group_.world());
+
+    at::Tensor images = part.images;
+    // Two passes that differ in what stochastic depth leaves out.
+    if (recipe_.loss.cosub) images = at::cat({images, images});
+    LossInput input;
+    input.take(executor_.run(images, by_name_, context));
+    input.labels = part.labels;
+    input.targets = part.targets;
+    if (teacher_) input.teacher = teacher_->logits(part.images, part.keys);
+    return loss_(input);
+}
+
+at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult& result) {
+    const auto count = std::int64_t(batch.size);
+    const at::Tensor images = to_torch(batch.images()).to(device_);
+    const at::Tensor labels = at::from_blob(batch.labels.data(), {count}, at::kLong).to(device_);
+    at::Tensor targets;
+    if (!batch.targets.empty())
+        targets = at::from_blob(batch.targets.data(),
+                                {count, std::int64_t(batch.targets.size()) / count}, at::kFloat)
+                      .to(device_);
+
+    at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
+    const std::int64_t parts = recipe_.optim.accumulate;
+    const std::int64_t size = count / parts;
+    for (std::int64_t p = 0; p < parts; ++p) {
+        const std::int64_t begin = p * size;
+        const Part part{
+            .images = images.narrow(0, begin, size),
+            .labels = labels.narrow(0, begin, size),
+            .targets = targets.defined() ? targets.narrow(0, begin, size) : at::Tensor(),
+            .keys = std::span(batch.keys).subspan(std::size_t(begin), std::size_t(size)),
+            .first_image = std::uint64_t(begin * group_.world() + group_.rank())};
+        Stopwatch watch;
+        const LossResult loss = forward(part, step);
+        sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts);
+        sums[1] += loss.correct.to(at::kCPU, at::kDouble);
+        result.forward_seconds += watch.lap();
+        if (sync_) sync_->set_enabled(p + 1 == parts);
+        (loss.total / double(parts)).backward();
+        result.backward_seconds += watch.lap();
+    }
+    sums[2] += double(count);
+    return sums;
+}
+
+StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
+    std::vector<at::Tensor> statistics_before;
+    for (const at::Tensor& statistic : statistics_) statistics_before.push_back(statistic.clone());
+
+    StepResult result;
+    optimizer_->zero_grad();
+    at::Tensor sums = gradients(batch, step, result);
+    Stopwatch watch;
+    if (sync_) sync_->finish();
+    if (group_.world() > 1) group_.all_reduce_sum(sums);
+    result.loss = sums[0].item<double>() / group_.world();
+    result.correct = sums[1].item<double>();
+    result.images = sums[2].item<double>();
+    result.backward_seconds += watch.lap();
+
+    const GradientCheck check = clip_gradients(params_, recipe_.optim);
+    result.first_bad = std::isfinite(result.loss) ? check.first_bad : first_bad_weight();
+    if (result.first_bad.empty()) {
+        optimizer_->step(lr);
+        if (ema_) ema_->update(params_);
+    } else {  // as if the batch had not been seen
+        const at::NoGradGuard no_grad;
+        for (std::size_t i = 0; i < statistics_.size(); ++i)
+            statistics_[i].copy_(statistics_before[i]);
+    }
+    result.optimizer_seconds = watch.lap();
+    return result;
+}
+
+std::string TrainingStep::first_bad_weight() const {
+    for (const TrainParam& param : params_)
+        if (!at::isfinite(param.value).all().item<bool>()) return param.name;
+    return "loss";
+}
+
+std::map<std::string, Tensor> TrainingStep::state() const {
+    std::map<std::string, Tensor> state;
+    for (const TrainParam& param : params_)
+        state.emplace(kWeights + param.name, share_torch(param.value));
+    for (const auto& [name, tensor] : optimizer_->state())
+        state.emplace(kOptimizer + name, share_torch(tensor));
+    if (ema_)
+        for (const auto& [name, tensor] : ema_->state())
+            state.emplace(kEma + name, share_torch(tensor));
+    return state;
+}
+
+void TrainingStep::load_state(const std::map<std::string, Tensor>& tensors,
+                              const std::string& path) {
+    const at::NoGradGuard no_grad;
+    std::map<std::string, at::Tensor> weights = entries(tensors, kWeights);
+    for (const TrainParam& param : params_) {
+        const auto found = weights.find(param.name);
+        if (found == weights.end())
+            throw Error(fmt::format("{}: {}: the recipe's model has it, the checkpoint does not",
+                                    path, param.name));
+        if (found->second.sizes() != param.value.sizes())
+            throw Error(fmt::format("{}: {}: the recipe's model has shape {}, the checkpoint {}",
+                                    path, param.name, fmt::join(param.value.sizes(), "x"),
+                                    fmt::join(found->second.sizes(), "x")));
+        at::Tensor value = param.value;
+        value.copy_(found->second);
+        weights.erase(found);
+    }
+    if (!weights.empty())
+        throw Error(fmt::format("{}: {}: the checkpoint has it, the recipe's model does not", path,
+                                weights.begin()->first));
+    try {
+        optimizer_->load_state(entries(tensors, kOptimizer));
+        if (ema_) ema_->load_state(entries(tensors, kEma));
+    } catch (const Error& error) {
+        throw Error(fmt::format("{}: {}", path, error.what()));
+    }
+}
+
+TorchTensors TrainingStep::weights() const { return by_name_; }
+
+TorchTensors TrainingStep::ema_weights() const { return ema_ ? ema_->tensors() : TorchTensors(); }
+
+void TrainingStep::average_statistics() { average_buffers(group_, statistics_); }
+
+}  // namespace cait

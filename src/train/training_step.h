@@ -1,0 +1,70 @@
+// One optimiser step: forward, loss, backward, clip, update, average. A step whose loss or
+// gradients are not finite is not taken.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cait/model.h"
+#include "data/batch.h"
+#include "recipe/recipe.h"
+#include "torch/executor.h"
+#include "train/ema.h"
+#include "train/gradient_sync.h"
+#include "train/losses.h"
+#include "train/optimizer.h"
+#include "train/parameters.h"
+#include "train/process_group.h"
+#include "train/teacher.h"
+
+namespace cait {
+
+struct StepResult {
+    double loss = 0;     // mean over the images of all processes
+    double correct = 0;  // images of all processes whose label has the highest logit
+    double images = 0;
+    std::string first_bad;  // the tensor that is not finite; empty when the step was taken
+    double forward_seconds = 0;
+    double backward_seconds = 0;
+    double optimizer_seconds = 0;
+};
+
+class TrainingStep {
+public:
+    TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group);
+
+    StepResult run(Batch& batch, std::uint64_t step, double lr);
+
+    // Everything by name, as the state of a run keeps it; shares memory with the originals.
+    std::map<std::string, Tensor> state() const;
+    // Throws Error that says what differs when the tensors are another model's.
+    void load_state(const std::map<std::string, Tensor>& tensors, const std::string& path);
+
+    TorchTensors weights() const;      // by official name, statistics included
+    TorchTensors ema_weights() const;  // empty when there is no average
+    // Before weights are saved or evaluated: every process has seen other batches.
+    void average_statistics();
+
+private:
+    struct Part;
+    LossResult forward(const Part& part, std::uint64_t step);
+    // Loss and hits of this process's batch, with the gradients in the parameters.
+    at::Tensor gradients(Batch& batch, std::uint64_t step, StepResult& result);
+    std::string first_bad_weight() const;
+
+    Recipe recipe_;
+    ProcessGroup& group_;
+    at::Device device_;
+    std::vector<TrainParam> params_;
+    TorchTensors by_name_;
+    std::vector<at::Tensor> statistics_;
+    Loss loss_;
+    TorchExecutor executor_;
+    std::unique_ptr<Optimizer> optimizer_;
+    std::unique_ptr<Ema> ema_;
+    std::unique_ptr<Teacher> teacher_;
+    std::unique_ptr<GradientSync> sync_;
+};
+
+}  // namespace cait

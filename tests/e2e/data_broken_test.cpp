@@ -1,0 +1,89 @@
+// Broken and hostile image files given to the real program: one line that names the file, no
+// signal, little memory. With them in a data set, the others can still be used.
+#include <gmock/gmock.h>
+
+#include "e2e/command.h"
+#include "support/broken_images.h"
+#include "unit/data/support.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Broken {
+    std::string file;
+    std::string content;
+    std::string reason;  // part of the message
+};
+
+std::string jpeg() {
+    const std::vector<std::byte> bytes = encode_jpeg(data_test::numbered_image(1, 200, 150));
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The PNG of one pixel inflates to so many megabytes; making it takes 3 ms for each.
+std::vector<Broken> broken_files(int megabytes) {
+    const std::string whole = jpeg();
+    const std::string progressive =
+        read((std::filesystem::path(__FILE__).parent_path().parent_path() /
+              "unit/image/data/decode/jpeg_progressive.jpg")
+                 .string());
+    return {{"truncated.jpg", whole.substr(0, whole.size() - 100), "truncated"},
+            {"inflates.png", test::png(1, 1, test::deflated_zeros(megabytes)), "1x1 pixels"},
+            {"huge.jpg", test::jpeg_header(65500, 65500), "found 65500x65500"},
+            {"scans.jpg", test::with_more_scans(progressive, 100), "at most 100 scans"},
+            {"text.jpg", "this is no image", "expected a JPEG, PNG or WebP image"},
+            {"empty.jpg", "", "empty file"}};
+}
+
+class DataBroken : public InFolder {
+protected:
+    void put(const std::string& name, const std::string& content) const {
+        data_test::put(folder_ / name, content);
+    }
+};
+
+TEST_F(DataBroken, PreprocessRefusesEachInOneLine) {
+    put("good.jpg", jpeg());
+    const auto preprocess = [&](const std::string& file) {
+        return cait({"preprocess", "--model", "cait_xxs24_224", path("good.jpg"), path(file),
+                     "--output", path("x.npy")});
+    };
+    for (const Broken& broken : broken_files(1024)) {
+        put(broken.file, broken.content);
+        const Finished run = preprocess(broken.file);
+        expect_refused(run, 1, {path(broken.file), broken.reason});
+        if (!kSanitized) {
+            EXPECT_LT(run.peak_kilobytes, 200'000) << broken.file;
+        }
+        EXPECT_FALSE(std::filesystem::exists(path("x.npy"))) << broken.file;
+    }
+    expect_refused(preprocess("missing.jpg"), 1, {path("missing.jpg")});
+    const Finished fine = preprocess("good.jpg");
+    EXPECT_EQ(fine.status, 0) << fine.err;
+    EXPECT_EQ(std::filesystem::file_size(path("x.npy")), 128 + 2 * 3 * 224 * 224 * sizeof(float));
+}
+
+TEST_F(DataBroken, VerifyNamesEachAndStatsMeasuresTheOthers) {
+    data_test::put_class_folders(folder_ / "set", 2, 10);
+    const std::vector<Broken> files = broken_files(64);
+    for (const Broken& broken : files) put("set/class1/" + broken.file, broken.content);
+    const Finished verify = cait({"data", "verify", "folder:" + path("set")});
+    EXPECT_EQ(verify.status, 1);
+    EXPECT_EQ(std::ranges::count(verify.out, '\n'), 6) << verify.out;
+    for (const Broken& broken : files)
+        EXPECT_THAT(verify.out, AllOf(HasSubstr(broken.file), HasSubstr(broken.reason)));
+    EXPECT_THAT(verify.err, HasSubstr("6 of 26 images cannot be read"));
+    const Finished stats = cait({"data", "stats", "folder:" + path("set")});
+    EXPECT_EQ(stats.status, 0) << stats.err;
+    EXPECT_THAT(stats.out, HasSubstr("26 images in 2 classes"));
+    if (!kSanitized) {
+        EXPECT_LT(verify.peak_kilobytes, 200'000);
+        EXPECT_LT(stats.peak_kilobytes, 200'000);
+    }
+}
+
+}  // namespace
+}  // namespace cait::e2e

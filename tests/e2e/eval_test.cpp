@@ -1,0 +1,136 @@
+// `cait eval` on a tiny data set: the numbers, the page, several models, and what it refuses.
+// Built only with LibTorch.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "e2e/tiny_models.h"
+#include "unit/data/support.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Eval : public InFolder {
+protected:
+    Eval() { data_test::put_class_folders(folder_ / "set", 3, 8); }
+
+    Words words(const Words& more = {}) const {
+        return Words{"eval", "--weights", e2e::data("tiny_cait_zip.pth"), "--data",
+                     "folder:" + path("set")} +
+               kTinyCait + more;
+    }
+    nlohmann::json json(const Words& more = {}) const {
+        const Finished run = cait(words(more + Words{"--json"}));
+        EXPECT_EQ(run.status, 0) << run.err;
+        return nlohmann::json::parse(run.out);
+    }
+};
+
+TEST_F(Eval, MeasuresAModel) {
+    const Finished text = cait(words());
+    EXPECT_EQ(text.status, 0) << text.err;
+    EXPECT_THAT(text.out, AllOf(HasSubstr("top-1 "), HasSubstr("loss "), HasSubstr("ECE "),
+                                HasSubstr("cait_xxs24_224"), HasSubstr("images       24")));
+    EXPECT_EQ(text.err, "");
+
+    const nlohmann::json found = json({"--per-class"});
+    EXPECT_EQ(found["images"], 24);
+    EXPECT_EQ(found["skipped"], 0);
+    EXPECT_EQ(found["top5"], 1);        // of three classes
+    EXPECT_EQ(found["crop_ratio"], 1);  // CaiT's
+    EXPECT_GT(found["loss"], 0);
+    std::size_t correct = 0;
+    for (const nlohmann::json& one : found["per_class"]) {
+        EXPECT_EQ(one["images"], 8);
+        correct += one["correct"].get<std::size_t>();
+    }
+    EXPECT_NEAR(found["top1"].get<double>(), double(correct) / 24, 1e-12);
+    std::size_t in_bins = 0;
+    for (const nlohmann::json& bin : found["reliability"])
+        in_bins += bin["images"].get<std::size_t>();
+    EXPECT_EQ(in_bins, 24U);
+    EXPECT_EQ(found["worst"].size(), 24 - correct);
+}
+
+TEST_F(Eval, BatchAndThreadsChangeNothing) {
+    const nlohmann::json one = json({"--batch", "1", "--threads", "1"});
+    const nlohmann::json many = json({"--batch", "24", "--threads", "3"});
+    EXPECT_EQ(one["top1"], many["top1"]);
+    EXPECT_NEAR(one["loss"].get<double>(), many["loss"].get<double>(), 1e-5);
+    const nlohmann::json flipped = json({"--tta", "flip"});
+    EXPECT_NE(one["loss"], flipped["loss"]);
+    EXPECT_NE(one["loss"], json({"--crop-ratio", "0.5"})["loss"]);
+    EXPECT_NEAR(one["loss"].get<double>(), json({"--precision", "bf16"})["loss"].get<double>(),
+                0.05);
+}
+
+TEST_F(Eval, WritesAPage) {
+    std::filesystem::rename(folder_ / "set/class1", folder_ / "set/<b>bold");
+    const Finished run = cait(words({"--report", path("r.html")}));
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("report: " + path("r.html")));
+    const std::string html = read(path("r.html"));
+    EXPECT_THAT(html, AllOf(HasSubstr("Most confident mistakes"), HasSubstr("&lt;b&gt;bold"),
+                            Not(HasSubstr("<b>bold")), HasSubstr("data:image/png;base64,")));
+    expect_refused(cait(words({"--report", path("none/r.html")})), 1, {"none/r.html"});
+}
+
+TEST_F(Eval, ComparesSeveralModels) {
+    ASSERT_EQ(
+        cait(Words{"convert", e2e::data("tiny_cait_zip.pth"), path("same.safetensors")} + kTinyCait)
+            .status,
+        0);
+    ASSERT_EQ(
+        cait(Words{"convert", e2e::data("tiny_deit3_timm.safetensors"), path("other.safetensors")} +
+             kTinyDeit3)
+            .status,
+        0);
+    const nlohmann::json found =
+        json({"--compare", path("same.safetensors"), path("other.safetensors")});
+    ASSERT_EQ(found["compared"].size(), 2U);
+    EXPECT_EQ(found["compared"][1]["model"], "deit3_small_patch16_224");
+    const nlohmann::json& table = found["disagreement"];
+    EXPECT_EQ(table["names"],
+              (std::vector<std::string>{"labels", "tiny_cait_zip", "same", "other"}));
+    EXPECT_EQ(table["fractions"][1][2], 0);  // the same weights
+    EXPECT_NEAR(table["fractions"][0][1].get<double>(), 1 - found["top1"].get<double>(), 1e-12);
+    EXPECT_NEAR(table["fractions"][0][3].get<double>(),
+                1 - found["compared"][1]["top1"].get<double>(), 1e-12);
+    const Finished text = cait(words({"--compare", path("same.safetensors")}));
+    EXPECT_THAT(text.out, HasSubstr("on which two decide differently"));
+}
+
+TEST_F(Eval, UnreadableImagesAreRefusedOrCounted) {
+    data_test::put(folder_ / "set/class1/3.png", "not an image");
+    expect_refused(cait(words()), 1, {"class1/3.png", "evaluation refuses unreadable images"});
+    const Finished run = cait(words({"--skip-bad", "--json"}));
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("note: left out: "));
+    const nlohmann::json found = nlohmann::json::parse(run.out);
+    EXPECT_EQ(found["images"], 23);
+    EXPECT_EQ(found["skipped"], 1);
+    data_test::put(folder_ / "set/class1/4.png", "");
+    expect_refused(cait(words({"--skip-bad"})), 1, {"more than 5 %", "class1/4.png"});
+}
+
+TEST_F(Eval, RefusesWhatDoesNotFit) {
+    data_test::put_image(folder_ / "set/fourth/0.png");
+    expect_refused(cait(words()), 1, {"expected the 3 classes of", "found 4", "?classes=FILE"});
+    expect_refused(cait({"eval", "--data", "folder:" + path("set")}), 2, {"--weights"});
+    expect_refused(cait(words({"--tta", "ten-crop"})), 2, {"--tta"});
+    expect_refused(cait(words({"--batch", "0"})), 2, {"--batch"});
+    expect_refused(cait(words({"--crop-ratio", "nan"})), 2, {"--crop-ratio"});
+    expect_refused(cait(words({"--compare", path("none.pth")})), 1, {"none.pth: cannot open"});
+    expect_refused(cait({"eval", "--weights", e2e::data("tiny_cait_zip.pth"), "--data",
+                         "folder:" + path("set")}),
+                   2, {"does not say which model it is"});
+    EXPECT_THAT(cait({"eval", "--help"}).out,
+                AllOf(HasSubstr("Example:"), HasSubstr("--skip-bad")));
+}
+
+}  // namespace
+}  // namespace cait::e2e

@@ -1,0 +1,108 @@
+// Whatever ends a run, it goes on as if nothing had happened: the final state is the same to the
+// last bit.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "e2e/train_run.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+class TrainResume : public TrainRun, public testing::WithParamInterface<const char*> {
+protected:
+    // Long enough to be interrupted, with a checkpoint after every step.
+    Words long_recipe(const std::string& run, const std::string& precision = "fp32") const {
+        return recipe(run, {"--epochs", "6", "--precision", precision, "--set", "save.steps=1",
+                            "--set", "model.drop_path=0.2", "--set",
+                            "augment.policy=rand-m9-mstd0.5-inc1", "--set", "augment.mixup=0.8"});
+    }
+    // When the run last saved; the epoch's start when it never has.
+    std::filesystem::file_time_type saved_at(const std::string& run) const {
+        std::error_code missing;
+        const auto time =
+            std::filesystem::last_write_time(path(run + "/state.safetensors"), missing);
+        return missing ? std::filesystem::file_time_type::min() : time;
+    }
+    Words go_on(const std::string& run) const { return {"train", "--resume", path(run)}; }
+};
+
+TEST_P(TrainResume, KillingItAgainAndAgainChangesNothing) {
+    ASSERT_EQ(cait(long_recipe("whole", GetParam())).status, 0);
+    std::mt19937 random(7);
+    std::uniform_int_distribution<int> milliseconds(0, 120);
+    Words words = long_recipe("broken", GetParam());
+    int kills = 0;
+    while (true) {
+        Running run(words);
+        // Steps and saves alternate every few milliseconds: some kills hit a save.
+        const auto before = saved_at("broken");
+        eventually([&] { return run.over() || saved_at("broken") != before; });
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(random)));
+        if (run.over() || kills == 4) {
+            const Finished finished = run.wait();
+            ASSERT_EQ(finished.status, 0) << finished.err;
+            break;
+        }
+        run.signal(SIGKILL);
+        run.wait();
+        ++kills;
+        words = go_on("broken");
+    }
+    EXPECT_GE(kills, 1);
+    EXPECT_EQ(state("whole"), state("broken"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Precision, TrainResume, testing::Values("fp32", "bf16"));
+
+TEST_F(TrainResume, ASignalSavesAndItsNumberIsInTheExitCode) {
+    ASSERT_EQ(cait(long_recipe("whole")).status, 0);
+    Words words = long_recipe("stopped");
+    for (const int signal : {SIGTERM, SIGINT}) {
+        Running run(words);
+        const auto before = saved_at("stopped");
+        ASSERT_TRUE(eventually([&] { return saved_at("stopped") != before || run.over(); }));
+        run.signal(signal);
+        const Finished finished = run.wait();
+        if (finished.status == 0) break;  // it was faster
+        EXPECT_EQ(finished.status, 128 + signal) << finished.err;
+        EXPECT_THAT(finished.err, HasSubstr("cait train --resume"));
+        words = go_on("stopped");
+    }
+    if (cait(words).status != 0) ADD_FAILURE() << "the run does not end";
+    EXPECT_EQ(state("whole"), state("stopped"));
+}
+
+TEST_F(TrainResume, AFullDiskKeepsTheOldCheckpoint) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const auto good = state("run");
+    // A limit on file sizes fails as a full disk does: in the middle of a write.
+    rlimit old{};
+    ::getrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{20'000, old.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const Finished run = cait({"train", "--resume", path("run"), "--epochs", "2"});
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("safetensors"));
+    EXPECT_EQ(state("run"), good);
+    EXPECT_EQ(cait({"train", "--resume", path("run"), "--epochs", "2"}).status, 0);
+}
+
+TEST_F(TrainResume, ADamagedCheckpointIsNoticed) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    std::string bytes = read(path("run/state.safetensors"));
+    bytes[bytes.size() - 5] = char(bytes[bytes.size() - 5] ^ 1);
+    write("run/state.safetensors", bytes);
+    expect_refused(cait({"train", "--resume", path("run"), "--epochs", "2"}), 1,
+                   {"state.safetensors", "damaged", "checksum"});
+}
+
+}  // namespace
+}  // namespace cait::e2e

@@ -1,0 +1,185 @@
+// `cait train` as a user runs it: what a run leaves behind, and what it says to bad input.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cait/model.h"
+#include "e2e/train_run.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST_F(TrainRun, LearnsAndLeavesAWholeRun) {
+    const Finished run = cait(recipe("run", {"--epochs", "8"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("epoch 8/8: train loss"));
+    EXPECT_THAT(run.out, HasSubstr("val top-1 100.00 %"));
+    for (const char* name : {"recipe.toml", "metrics.jsonl", "last.safetensors", "best.safetensors",
+                             "state.safetensors", "last_ema.safetensors", "report.html"})
+        EXPECT_TRUE(std::filesystem::exists(folder_ / "run" / name)) << name;
+    EXPECT_FALSE(std::filesystem::is_empty(folder_ / "run" / "tensorboard"));
+
+    // The model file needs nothing beside it: classes and preprocessing are inside.
+    const Model model = Model::load(path("run/best.safetensors"));
+    EXPECT_THAT(model.classes(), testing::ElementsAre("blue", "green", "red"));
+    EXPECT_EQ(model.preprocessing().crop_ratio, 1.0);
+    EXPECT_THAT(model.training().at("recipe"), HasSubstr("[optim]"));
+
+    const Finished evaluated = cait({"eval", "--weights", path("run/best.safetensors"), "--data",
+                                     "folder:" + path("val"), "--json"});
+    ASSERT_EQ(evaluated.status, 0) << evaluated.err;
+    EXPECT_THAT(evaluated.out, HasSubstr("\"top1\": 1.0"));
+    EXPECT_THAT(read(path("run/report.html")), HasSubstr("<svg"));
+}
+
+TEST_F(TrainRun, MetricsAreOneObjectPerLine) {
+    ASSERT_EQ(cait(recipe("run")).status, 0);
+    std::istringstream lines(read(path("run/metrics.jsonl")));
+    int train = 0, val = 0;
+    for (std::string line; std::getline(lines, line);) {
+        const auto record = nlohmann::json::parse(line);
+        (record.at("kind") == "train" ? train : val) += 1;
+        EXPECT_GE(record.at("top1").get<double>(), 0);
+    }
+    EXPECT_EQ(train, 3 * 6);
+    EXPECT_EQ(val, 3);
+}
+
+TEST_F(TrainRun, TheRecipeOfARunGivesTheSameRunAgain) {
+    ASSERT_EQ(cait(recipe("first")).status, 0);
+    ASSERT_EQ(cait({"train", path("first/recipe.toml"), "--out", path("second")}).status, 0);
+    EXPECT_EQ(state("first"), state("second"));
+}
+
+TEST_F(TrainRun, PredictsAndAttends) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "8"})).status, 0);
+    const std::string weights = path("run/best.safetensors");
+    const Finished answer =
+        cait({"predict", "--weights", weights, path("val/red/0.png"), "--top", "1", "--json"});
+    ASSERT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(nlohmann::json::parse(answer.out)[0]["predictions"][0]["label"], "red");
+    const Finished look = cait({"attend", "--weights", weights, path("val/red/0.png"), "--heads",
+                                "--output", path("look.png")});
+    ASSERT_EQ(look.status, 0) << look.err;
+    EXPECT_GT(std::filesystem::file_size(folder_ / "look.png"), 1000U);
+}
+
+TEST_F(TrainRun, DistilsFromAModelOfItsOwn) {
+    ASSERT_EQ(cait(recipe("teacher", {"--epochs", "8"})).status, 0);
+    const Finished run =
+        cait(recipe("student", {"--epochs", "8", "--set", "distill.kind=hard", "--set",
+                                "distill.teacher=" + path("teacher/best.safetensors")}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("val top-1 100.00 %"));
+}
+
+TEST_F(TrainRun, MixesAndTunesTheHeadOnly) {
+    ASSERT_EQ(cait(recipe("first")).status, 0);
+    const Finished run = cait(
+        recipe("probe", {"--weights", path("first/best.safetensors"), "--set", "train.tune=head",
+                         "--set", "augment.mixup=0.8", "--set", "augment.cutmix=1"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Model before = Model::load(path("first/best.safetensors"));
+    const Model after = Model::load(path("probe/last.safetensors"));
+    const auto same = [&](const std::string& name) {
+        const auto a = before.weights().at(name).floats(), b = after.weights().at(name).floats();
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    };
+    EXPECT_TRUE(same("blocks.0.attn.qkv.weight"));
+    EXPECT_FALSE(same("head.weight"));
+}
+
+TEST_F(TrainRun, PrintShowsTheWholeRecipe) {
+    const Finished run = cait({"train", "deit", "--print", "--set", "optim.lr=1e-3"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("lr = 0.001"));
+    write("again.toml", run.out);
+    EXPECT_EQ(cait({"train", path("again.toml"), "--print"}).out, run.out);
+}
+
+TEST_F(TrainRun, WrongWordsAreUsageErrors) {
+    expect_refused(cait(recipe("run", {"--lr", "nan"})), 2, {"optim.lr", "nan"});
+    expect_refused(cait(recipe("run", {"--batch", "0"})), 2, {"data.batch", "0"});
+    expect_refused(cait(recipe("run", {"--frobnicate"})), 2, {"--frobnicate"});
+    expect_refused(cait(recipe("run", {"--set", "optim.lrr=1"})), 2, {"optim.lrr", "optim.lr"});
+    expect_refused(cait({"train", "smal", "--print"}), 2, {"smal", "small"});
+    expect_refused(cait({"train", "small", "--data", "folder:x"}), 2, {"--out"});
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / "state.safetensors"));
+}
+
+TEST_F(TrainRun, ARecipeWithAMistakeNamesFileLineAndKey) {
+    write("mine.toml", "base = \"small\"\n\n[optim]\nlrr = 1e-3\n");
+    expect_refused(cait({"train", path("mine.toml"), "--print"}), 1,
+                   {"mine.toml:4", "optim.lrr", "did you mean optim.lr"});
+    write("mine.toml", "base = \"small\"\n[optim]\nlr = \"fast\"\n");
+    expect_refused(cait({"train", path("mine.toml"), "--print"}), 1, {"mine.toml:3", "optim.lr"});
+}
+
+TEST_F(TrainRun, ARunIsNotOverwritten) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    expect_refused(cait(recipe("run")), 2, {path("run"), "--resume"});
+}
+
+TEST_F(TrainRun, ClassesAreMappedByName) {
+    std::filesystem::remove_all(folder_ / "val" / "blue");  // would shift the other two
+    const Finished run = cait(recipe("run", {"--epochs", "8"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("val top-1 100.00 %"));
+    std::filesystem::create_directories(folder_ / "val" / "violet");
+    std::filesystem::copy(folder_ / "val" / "red" / "0.png", folder_ / "val" / "violet" / "0.png");
+    const Finished refused = cait(recipe("other"));
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, HasSubstr("violet"));
+}
+
+TEST_F(TrainRun, AnEmptyClassFolderIsRefused) {
+    std::filesystem::create_directories(folder_ / "train" / "empty");
+    const Finished run = cait(recipe("run"));
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("empty"));
+}
+
+TEST_F(TrainRun, UnreadableImagesAreNamedAndTooManyEndTheRun) {
+    write("train/red/0.png", "no image");
+    const Finished tolerated = cait(recipe("run", {"--epochs", "1"}));
+    ASSERT_EQ(tolerated.status, 0) << tolerated.err;  // 1 of 48 is below 5 %
+    EXPECT_THAT(tolerated.err, HasSubstr("red/0.png"));
+    for (int i = 1; i < 8; ++i) write(fmt::format("train/red/{}.png", i), "no image");
+    const Finished ended = cait(recipe("other"));
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_THAT(ended.err, HasSubstr("cannot be read"));
+    EXPECT_THAT(ended.err, HasSubstr("red/"));
+}
+
+TEST_F(TrainRun, DivergenceStopsTheRunAndIsNotSaved) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    Model model = Model::load(path("run/last.safetensors"));
+    std::map<std::string, Tensor> weights = model.weights();
+    Tensor head = Tensor::zeros(DType::f32, weights.at("head.weight").shape());
+    for (float& value : head.mutable_floats()) value = 3e38F;  // finite; its products are not
+    weights["head.weight"] = head;
+    model.with_weights(weights).save(path("huge.safetensors"));
+    const Finished run = cait(recipe("other", {"--weights", path("huge.safetensors")}));
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("step 1: not taken"));
+    EXPECT_THAT(run.err, HasSubstr("stopped at step 3"));
+    EXPECT_THAT(run.err, HasSubstr("loss"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "state.safetensors"));
+}
+
+TEST_F(TrainRun, ACheckpointOfAnotherModelSaysWhatDiffers) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const Finished run =
+        cait({"train", "--resume", path("run"), "--epochs", "2", "--set", "model.dim=32"});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("state.safetensors"));
+    EXPECT_THAT(run.err, HasSubstr("32"));
+    EXPECT_THAT(run.err, HasSubstr("16"));
+}
+
+}  // namespace
+}  // namespace cait::e2e

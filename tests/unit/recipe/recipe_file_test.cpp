@@ -1,0 +1,236 @@
+#include "recipe/recipe_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cait/error.h"
+#include "recipe/recipe_toml.h"
+#include "unit/core/temporary_folder.h"
+
+namespace cait {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string refusal(std::string_view text) {
+    try {
+        parse_recipe(text, "x.toml");
+    } catch (const UsageError&) {
+        return "a usage error, although it is the file that is wrong";
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+TEST(RecipeFile, ReadsEveryKindOfValue) {
+    const Recipe recipe = parse_recipe(R"(
+about = "mine"
+[model]
+depth = 4
+talking_heads = "none"
+class_scale = false
+mlp_ratio = 2.5
+image_size = "64x32"
+name = "cait_s24_224"
+[data]
+batch = 32
+[augment]
+scale = [0.5, 1]
+ratio = "0.5,2"
+jitter = 0.4
+[optim]
+lr = 1
+nesterov = false
+)",
+                                       "x.toml");
+    Recipe expected;
+    expected.about = "mine";
+    expected.model.name = "cait_s24_224";
+    expected.model.settings = {{"depth", "4"},
+                               {"talking_heads", "none"},
+                               {"class_scale", "false"},
+                               {"mlp_ratio", "2.5"},
+                               {"image_size", "64x32"}};
+    expected.data.batch = 32;
+    expected.augment.scale = {0.5, 1};
+    expected.augment.ratio = {0.5, 2};
+    expected.augment.jitter = "0.4";
+    expected.optim.lr = 1;
+    expected.optim.nesterov = false;
+    EXPECT_EQ(recipe, expected);
+}
+
+TEST(RecipeFile, AListIsAnArrayToo) {
+    const Recipe recipe = parse_recipe(
+        "[model]\nname = \"volo_d1_224\"\nlayers = [2, 2, 4, 1]\n"
+        "[augment]\njitter = [0.4, 0.4, 0.2, 0.1]\n",
+        "x.toml");
+    EXPECT_EQ(recipe.model.settings.at(0).second, "2,2,4,1");
+    EXPECT_EQ(recipe.augment.jitter, "0.4,0.4,0.2,0.1");
+}
+
+TEST(RecipeFile, NamesFileLineAndKey) {
+    EXPECT_EQ(refusal("\n[optim]\nlrr = 1\n"),
+              "x.toml:3: optim.lrr: unknown key; did you mean optim.lr?");
+    EXPECT_EQ(refusal("[optim]\nlr = \"fast\"\n"),
+              "x.toml:2: optim.lr: expected a number, found a string");
+    EXPECT_EQ(refusal("[optim]\n\nlr = nan\n"),
+              "x.toml:3: optim.lr: expected a finite number, found 'nan'");
+    EXPECT_EQ(refusal("[data]\nbatch = 0\n"),
+              "x.toml:2: data.batch: expected 1 to 1000000, found 0");
+    EXPECT_EQ(refusal("[data]\nbatch = 1.5\n"),
+              "x.toml:2: data.batch: expected a whole number, found a number");
+    EXPECT_EQ(refusal("[model]\ndim = \"x\"\n"),
+              "x.toml:2: model.dim: expected a whole number, found 'x'");
+    EXPECT_EQ(refusal("[model]\ndept = 3\n"),
+              "x.toml:2: model.dept: unknown key; did you mean model.depth?");
+    EXPECT_THAT(refusal("[model]\nname = \"diet\"\n"), StartsWith("x.toml:2: model.name: unknown"));
+}
+
+TEST(RecipeFile, TheFirstMistakeIsTheOneThatIsNamed) {
+    EXPECT_THAT(refusal("[save]\nstep = 1\n[data]\nbatc = 1\n"),
+                StartsWith("x.toml:2: save.step:"));
+}
+
+TEST(RecipeFile, RefusesValuesOfAnotherType) {
+    for (const char* text :
+         {"optim = 3", "[optim.lr]", "[optim]\nlr = [1, 2]", "[optim]\nlr = {a = 1}",
+          "[optim]\nlr = true", "[optim]\nlr = 1979-05-27", "[optim]\nnesterov = 1",
+          "[optim]\nnesterov = \"true\"", "[optim]\nname = 3", "[[optim]]\nlr = 1", "about = 3",
+          "base = 3", "[augment]\nscale = [[0.1], [1]]", "[augment]\nscale = []",
+          "[augment]\nscale = true", "[model]\ndepth = {a = 1}", "[model]\ndepth = 1979-05-27"})
+        EXPECT_THAT(refusal(text), AllOf(StartsWith("x.toml:"), HasSubstr("expected"))) << text;
+    EXPECT_THAT(refusal("[optimm]"), HasSubstr("optimm: unknown key"));
+    EXPECT_EQ(refusal("[optim]\n[data]\n"), "no error");  // nothing is said in them
+}
+
+TEST(RecipeFile, RefusesWhatIsNotToml) {
+    for (const char* text : {"lr", "[optim", "[#", "[ #]", "[[ #", "[", "[]",
+                             "a = ", "a = 1\na = 2", "\xff\xfe", "a = \"\n\""})
+        EXPECT_THAT(refusal(text), StartsWith("x.toml:")) << text;
+    EXPECT_THAT(refusal(std::string_view("\0", 1)), StartsWith("x.toml:"));
+}
+
+TEST(RecipeFile, RefusesHostileSizesAndDepths) {
+    EXPECT_THAT(refusal(std::string((1 << 20) + 1, '#')), HasSubstr("at most 1048576 bytes"));
+    EXPECT_EQ(refusal(std::string(1 << 20, '#')), "no error");
+    EXPECT_THAT(refusal("a = " + std::string(500'000, '[')), StartsWith("x.toml:1: "));
+    std::string key = "a";
+    for (int i = 0; i < 400'000; ++i) key += ".a";
+    EXPECT_THAT(refusal(key + " = 1"), HasSubstr("dots"));
+    EXPECT_THAT(refusal("[" + key + "]"), HasSubstr("dots"));
+    // Each level of values with as many dots as a line may have.
+    std::string mixed = "x = ";
+    for (int i = 0; i < 1000; ++i) mixed += "[\n{" + key.substr(0, 121) + " = ";
+    EXPECT_THAT(refusal(mixed), StartsWith("x.toml:"));
+}
+
+TEST(RecipeFile, KeysFromTheFileStayOnOneLineOfAMessage) {
+    const std::string message = refusal("\"a\\nb\\u0007\" = 1\n");
+    EXPECT_EQ(message.find_first_of("\n\a"), std::string::npos) << message;
+}
+
+TEST(RecipeFile, StartsFromAFileBesideItThenFromTheBuiltIn) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.toml", "base = \"deit\"\n[data]\nbatch = 64\n");
+    write_file(folder / "b.toml", "base = \"a\"\n[schedule]\nepochs = 7\n");
+    const Recipe deit = find_recipe("deit");
+    Recipe expected = deit;
+    expected.data.batch = 64;
+    expected.schedule.epochs = 7;
+    EXPECT_EQ(read_recipe(folder / "b.toml"), expected);
+    EXPECT_EQ(find_recipe((folder / "b.toml").string()), expected);
+    // A file may have the name of what it starts from.
+    write_file(folder / "deit.toml", "base = \"deit\"\n[data]\nbatch = 8\n");
+    EXPECT_EQ(read_recipe(folder / "deit.toml").schedule.epochs, 300);
+    // And goes before the built-in one.
+    EXPECT_EQ(read_recipe(folder / "a.toml").data.batch, 64);
+    write_file(folder / "deit.toml", "[optim]\nlr = 0.25\n");
+    EXPECT_EQ(read_recipe(folder / "a.toml").optim.lr, 0.25);
+    // By its path, seen from the file that says so.
+    write_file(folder / "c.toml", "base = \"./a.toml\"\n");
+    EXPECT_EQ(read_recipe(folder / "c.toml").data.batch, 64);
+}
+
+TEST(RecipeFile, RefusesCirclesAndMissingBases) {
+    const TemporaryFolder folder;
+    const auto message = [&](const char* name) {
+        try {
+            read_recipe(folder / name);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("no error");
+    };
+    write_file(folder / "a.toml", "base = \"b\"\n");
+    write_file(folder / "b.toml", "base = \"a\"\n");
+    EXPECT_THAT(message("a.toml"), HasSubstr("start from each other"));
+    write_file(folder / "c.toml", "\nbase = \"diet\"\n");
+    EXPECT_THAT(message("c.toml"),
+                AllOf(HasSubstr("c.toml:2: unknown recipe 'diet'"), HasSubstr("deit")));
+    write_file(folder / "d.toml", "base = \"none.toml\"\n");
+    EXPECT_THAT(message("d.toml"), AllOf(HasSubstr("d.toml:1: "), HasSubstr("none.toml")));
+    EXPECT_THAT(message("none.toml"), HasSubstr("none.toml"));
+}
+
+TEST(RecipeFile, UnknownNamesListTheNearest) {
+    try {
+        find_recipe("diet");
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("unknown recipe 'diet'"), HasSubstr("deit")));
+    }
+    EXPECT_THROW(find_recipe(""), UsageError);
+    EXPECT_THROW(recipe_about("diet"), UsageError);
+}
+
+TEST(RecipeText, ReadsBackAsTheSameRecipe) {
+    Recipe recipe;
+    recipe.about = "a \"quoted\" \\ line\nand\ttab \x7f, größer";
+    recipe.model.name = "volo_d1_224";
+    recipe.model.settings = {{"layers", "2,2,4,1"}, {"image_size", "64x32"}, {"mlp_ratio", "1e-01"},
+                             {"drop_path", "0.1"},  {"aux_head", "no"},      {"classes", "10"}};
+    recipe.data.train = "folder:/tmp/a b?x=y";
+    recipe.augment.scale = {0.1 + 0.2, 1};
+    recipe.augment.jitter = "0.40,0.4,0.2";
+    recipe.optim.lr = 1.0 / 3;
+    recipe.optim.weight_decay = 1e-8;
+    recipe.optim.clip_at = 123456789;
+    recipe.schedule.min_lr = 5e-324;
+    recipe.loss.bce_threshold = -1;
+    recipe.train.seed = std::numeric_limits<std::int64_t>::max();
+    const std::string text = recipe_text(recipe);
+    EXPECT_EQ(parse_recipe(text, "again"), recipe) << text;
+    EXPECT_EQ(recipe_text(parse_recipe(text, "again")), text);
+}
+
+TEST(RecipeText, IsCompleteAndCommented) {
+    const std::string text = recipe_text(Recipe{});
+    EXPECT_THAT(text, HasSubstr("\n[optim]\n# optimiser (adamw, lamb, sgd)\nname = \"adamw\"\n"));
+    EXPECT_THAT(text, HasSubstr("scale = [0.08, 1]\n"));
+    std::size_t values = 0;
+    std::size_t comments = 0;
+    for (std::size_t start = 0; start < text.size(); start = text.find('\n', start) + 1) {
+        comments += text[start] == '#' ? 1 : 0;
+        values += text[start] != '#' && text[start] != '[' && text[start] != '\n' ? 1 : 0;
+    }
+    EXPECT_EQ(values, comments);
+    EXPECT_EQ(values, parse_toml(text, "x").size());
+    EXPECT_GE(values, 75U);
+}
+
+TEST(TomlLiteral, IsBareOnlyWhereItReadsBackTheSame) {
+    EXPECT_EQ(toml_literal("12"), "12");
+    EXPECT_EQ(toml_literal("1e-05"), "1e-05");
+    EXPECT_EQ(toml_literal("true"), "true");
+    EXPECT_EQ(toml_literal("4,4,8"), "[4, 4, 8]");
+    for (const char* text :
+         {"", "012", "1e5", "inf", "nan", "-0", "64x32", "1,", ",1", "a,1", "+1"})
+        EXPECT_EQ(toml_literal(text), '"' + std::string(text) + '"');
+}
+
+}  // namespace
+}  // namespace cait

@@ -1,0 +1,138 @@
+// What golden/losses_test.cpp cannot say: outputs that are asked for, refusals, number formats.
+#include "train/losses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cait/error.h"
+
+namespace cait {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelSpec cait_model() { return configure("cait_xxs24_224", {{"classes", "3"}}); }
+ModelSpec deit_model() { return configure("deit_tiny_distilled_patch16_224", {{"classes", "3"}}); }
+ModelSpec volo_model() { return configure("volo_d1_224", {{"classes", "3"}}); }
+
+template <class Function>
+std::string refusal(const Function& function) {
+    try {
+        function();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(Losses, AskForTheOutputsThatTheyNeed) {
+    DistillPart distill;
+    EXPECT_THAT(Loss({}, distill, cait_model()).taps(), ElementsAre("logits"));
+    EXPECT_THAT(Loss({}, distill, deit_model()).taps(), ElementsAre("logits", "logits_class"));
+    distill.kind = Distillation::hard;
+    EXPECT_THAT(Loss({}, distill, cait_model()).taps(), ElementsAre("logits"));
+    EXPECT_THAT(Loss({}, distill, deit_model()).taps(),
+                ElementsAre("logits", "logits_class", "logits_dist"));
+    LossPart tokens;
+    tokens.name = LossKind::token_label;
+    const Loss loss(tokens, {}, volo_model());
+    EXPECT_THAT(loss.taps(), ElementsAre("logits", "logits_class", "logits_aux"));
+    EXPECT_NO_THROW(record(volo_model(), {.mode = Mode::train, .taps = loss.taps()}));
+    EXPECT_THAT(refusal([&] { Loss(tokens, {}, cait_model()); }),
+                HasSubstr("token labels need a head on every token"));
+}
+
+TEST(Losses, SmoothingThatPutsEveryTargetAboveTheThresholdIsRefused) {
+    LossPart part;
+    part.name = LossKind::bce;
+    part.smoothing = 0.1;
+    EXPECT_THAT(refusal([&] { Loss(part, {}, cait_model()); }),
+                HasSubstr("puts every target above loss.bce_threshold 0"));
+    part.bce_threshold = 0.2;
+    EXPECT_NO_THROW(Loss(part, {}, cait_model()));
+    part.bce_threshold = -1;
+    EXPECT_NO_THROW(Loss(part, {}, cait_model()));
+}
+
+TEST(Losses, ContradictionsAreRefused) {
+    LossPart part;
+    part.cosub = true;
+    DistillPart distill;
+    distill.kind = Distillation::soft;
+    EXPECT_THAT(refusal([&] { Loss(part, distill, cait_model()); }), HasSubstr("loss.cosub"));
+    distill.alpha = 1.5;
+    EXPECT_THAT(refusal([&] { Loss({}, distill, cait_model()); }),
+                HasSubstr("distill.alpha: expected a number from 0 to 1, found 1.5"));
+}
+
+TEST(Losses, TensorsThatAreMissingOrDoNotFitAreNamed) {
+    DistillPart distill;
+    distill.kind = Distillation::hard;
+    LossInput input;
+    EXPECT_THAT(refusal([&] { Loss({}, {}, cait_model())(input); }),
+                HasSubstr("[loss] logits: expected some, found none"));
+    input.logits = at::zeros({2, 3});
+    EXPECT_THAT(refusal([&] { Loss({}, {}, cait_model())(input); }),
+                HasSubstr("[loss] labels: expected [2], found none"));
+    input.labels = at::zeros({2}, at::kLong);
+    EXPECT_THAT(refusal([&] { Loss({}, distill, cait_model())(input); }),
+                HasSubstr("[loss] teacher: expected [2, 3], found none"));
+    input.targets = at::zeros({2, 4});
+    EXPECT_THAT(refusal([&] { Loss({}, {}, cait_model())(input); }),
+                HasSubstr("[loss] targets: expected [2, 3], found [2, 4]"));
+}
+
+TEST(Losses, CountHitsAndNameTheirParts) {
+    DistillPart distill;
+    distill.kind = Distillation::hard;
+    LossInput input;
+    input.logits = at::tensor({2.0F, 0.0F, 0.0F, 0.0F, 0.0F, 1.0F}).reshape({2, 3});
+    input.labels = at::tensor({0, 1}, at::kLong);
+    input.teacher = at::tensor({0.0F, 5.0F, 0.0F, 0.0F, 0.0F, 5.0F}).reshape({2, 3});
+    const LossResult result = Loss({}, distill, cait_model())(input);
+    EXPECT_EQ(result.correct.item<std::int64_t>(), 1);
+    EXPECT_NEAR(result.total.item<double>(),
+                0.5 * (result.parts.at("labels") + result.parts.at("distill")).item<double>(),
+                1e-6);
+}
+
+TEST(Losses, ClassHeadStandsForTheLogitsWhereThereIsOne) {
+    LossInput input;
+    input.take({{"logits", at::full({1, 3}, 7.0)},
+                {"logits_class", at::tensor({9.0F, 0.0F, 0.0F}).reshape({1, 3})}});
+    input.labels = at::zeros({1}, at::kLong);
+    EXPECT_LT(Loss({}, {}, deit_model())(input).total.item<double>(), 0.01);
+}
+
+TEST(Losses, CosubTakesLabelsOnceOrTwice) {
+    LossPart part;
+    part.cosub = true;
+    const Loss loss(part, {}, cait_model());
+    LossInput input;
+    torch::manual_seed(1);
+    input.logits = at::randn({4, 3});
+    input.labels = at::tensor({0, 2}, at::kLong);
+    const LossResult once = loss(input);
+    input.labels = at::tensor({0, 2, 0, 2}, at::kLong);
+    const LossResult twice = loss(input);
+    EXPECT_EQ(once.total.item<float>(), twice.total.item<float>());
+    EXPECT_TRUE(at::equal(once.correct, twice.correct));
+    input.logits = at::randn({3, 3});
+    EXPECT_THAT(refusal([&] { loss(input); }), HasSubstr("an even number of rows, found 3"));
+}
+
+TEST(Losses, AreComputedInFloat32) {
+    LossInput input;
+    torch::manual_seed(1);
+    const at::Tensor logits = at::randn({8, 3}).to(at::kBFloat16);
+    input.logits = logits;
+    input.labels = at::zeros({8}, at::kLong);
+    const at::Tensor narrow = Loss({}, {}, cait_model())(input).total;
+    input.logits = logits.to(at::kFloat);
+    EXPECT_EQ(narrow.scalar_type(), at::kFloat);
+    EXPECT_EQ(narrow.item<float>(), Loss({}, {}, cait_model())(input).total.item<float>());
+}
+
+}  // namespace
+}  // namespace cait

@@ -1,0 +1,133 @@
+#include "train/teacher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cait/error.h"
+#include "torch/convert.h"
+#include "unit/core/temporary_folder.h"
+
+namespace cait {
+namespace {
+
+using testing::HasSubstr;
+
+const SettingList kSmall{{"image_size", "32"}, {"patch", "8"}, {"dim", "32"},
+                         {"depth", "1"},       {"heads", "2"}, {"classes", "5"}};
+
+class Teachers : public testing::Test {
+protected:
+    Teachers() : model_(Model::create("deit_tiny_patch16_224", kSmall, 3)) {
+        file_ = (folder_.path() / "teacher.safetensors").string();
+        model_.save(file_);
+        part_.kind = Distillation::soft;
+        part_.teacher = file_;
+    }
+
+    static ModelSpec student(const std::string& classes = "5", const std::string& channels = "3") {
+        return configure("cait_xxs24_224", {{"classes", classes}, {"channels", channels}});
+    }
+
+    // What the model says without any teacher.
+    at::Tensor direct(const at::Tensor& images) const {
+        return to_torch(forward(model_, from_torch(images)).at("logits")).clone();
+    }
+
+    TemporaryFolder folder_;
+    Model model_;
+    std::string file_;
+    DistillPart part_;
+};
+
+template <class Function>
+std::string refusal(const Function& function) {
+    try {
+        function();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST_F(Teachers, SayWhatTheModelFileSays) {
+    torch::manual_seed(1);
+    const at::Tensor images = at::randn({3, 3, 32, 32}).requires_grad_();
+    Teacher teacher(part_, student());
+    const at::Tensor logits = teacher.logits(images);
+    EXPECT_FALSE(logits.requires_grad());
+    EXPECT_TRUE(at::allclose(logits, direct(images.detach()), 1e-6, 1e-6));
+    EXPECT_EQ(teacher.name(), "deit_tiny_patch16_224");
+}
+
+TEST_F(Teachers, ResizeAndNormaliseWhatWasMadeForTheStudent) {
+    torch::manual_seed(2);
+    const at::Tensor larger = at::randn({2, 3, 48, 48}), smaller = at::randn({2, 3, 24, 24});
+    Teacher teacher(part_, student());
+    EXPECT_TRUE(at::allclose(teacher.logits(smaller),
+                             direct(at::upsample_bicubic2d(smaller, {32, 32}, false)), 1e-5, 1e-6));
+    EXPECT_TRUE(at::allclose(teacher.logits(larger),
+                             direct(at::_upsample_bicubic2d_aa(larger, {32, 32}, false)), 1e-5,
+                             1e-6));
+
+    Preprocessing half;
+    half.mean.fill(0.5F);
+    half.deviation.fill(0.5F);
+    Teacher other(part_, student(), Precision::fp32, at::kCPU, half);
+    const at::Tensor pixels = at::rand({2, 3, 32, 32});
+    const Preprocessing wanted;
+    at::Tensor expected = pixels.clone();
+    for (std::int64_t c = 0; c < 3; ++c)
+        expected.select(1, c)
+            .sub_(double(wanted.mean[std::size_t(c)]))
+            .div_(double(wanted.deviation[std::size_t(c)]));
+    EXPECT_TRUE(at::allclose(other.logits((pixels - 0.5) / 0.5), direct(expected), 1e-4, 1e-5));
+}
+
+TEST_F(Teachers, RememberSamplesWhenTold) {
+    part_.cache = true;
+    Teacher teacher(part_, student());
+    torch::manual_seed(3);
+    const at::Tensor images = at::randn({3, 3, 32, 32});
+    std::vector<SampleKey> keys(3);
+    keys[0].sample = 7;
+    keys[1].sample = 2;
+    keys[2].sample = 9;
+    const at::Tensor first = teacher.logits(images, keys);
+    EXPECT_TRUE(at::allclose(first, direct(images), 1e-6, 1e-6));
+    EXPECT_EQ(teacher.cached(), 3U);
+    // Other pixels under known names: the answer is the old one. Under a new name it is not.
+    keys[1].sample = 4;
+    const at::Tensor second = teacher.logits(at::randn({3, 3, 32, 32}), keys);
+    EXPECT_TRUE(at::equal(first[0], second[0]));
+    EXPECT_FALSE(at::equal(first[1], second[1]));
+    EXPECT_TRUE(at::equal(first[2], second[2]));
+    EXPECT_EQ(teacher.cached(), 4U);
+    EXPECT_THAT(refusal([&] { teacher.logits(images, std::span(keys).first(2)); }),
+                HasSubstr("a sample for each of 3 images, found 2"));
+}
+
+TEST_F(Teachers, MustHaveTheStudentsClassesAndChannels) {
+    EXPECT_THAT(refusal([&] { Teacher(part_, student("7")); }),
+                HasSubstr("distill.teacher deit_tiny_patch16_224: expected 7 classes as in the "
+                          "student cait_xxs24_224, found 5"));
+    EXPECT_THAT(refusal([&] { Teacher(part_, student("5", "1")); }),
+                HasSubstr("expected 1 channels as in the student cait_xxs24_224, found 3"));
+    // By name and weights: a head that loading would have made anew is no teacher.
+    part_.teacher = "deit_tiny_patch16_224";
+    part_.weights = file_;
+    EXPECT_NO_THROW(Teacher(part_, student()));
+    EXPECT_THAT(refusal([&] { Teacher(part_, student("7")); }),
+                HasSubstr("expected a head for 7 classes"));
+}
+
+TEST_F(Teachers, ThatCannotBeFoundAreNamed) {
+    part_.teacher = "regnety_160";
+    EXPECT_THAT(refusal([&] { Teacher(part_, student()); }),
+                HasSubstr("distill.teacher 'regnety_160': expected a model file, or a name"));
+    part_.teacher = "";
+    EXPECT_THAT(refusal([&] { Teacher(part_, student()); }),
+                HasSubstr("distill.teacher: expected"));
+}
+
+}  // namespace
+}  // namespace cait
