@@ -1,4 +1,4 @@
-"""Runs `./dev bench train`: one training step of the same CaiT (dim 192, depth 12+2, 32 px, patch 4,
+"""Runs `./dev bench train`: training steps of the same CaiT (dim 192, depth 12+2, 32 px, patch 4,
 batch 128: forward, backward, AdamW) by us and by Debian's PyTorch, in turns so that both see the
 same machine. Prints medians, ratios and what was asked for, then where our time goes. Usage:
 compare_train.py BENCH [--rounds N] [--turns N]"""
@@ -19,7 +19,8 @@ def lines(command, environment=None):
     done = subprocess.run(command, capture_output=True, text=True,
                           env={**os.environ, **(environment or {})})
     if done.returncode != 0:
-        sys.exit(f"compare_train: {' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
+        sys.exit(f"compare_train: {' '.join(command)} exited with {done.returncode}:\n"
+                 f"{done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -57,7 +58,7 @@ def measure(bench, precision, options):
     peer = [sys.executable, "-B", str(PEER), *rounds, "--threads"]
     coretype = {"OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE", "SkylakeX")}
     ours = Series("cait", [bench, *rounds, "--threads", threads])
-    peers = [Series(f"PyTorch, {count} thread{'s' if count != '1' else ''}", [*peer, count], coretype)
+    peers = [Series(f"PyTorch, threads: {count}", [*peer, count], coretype)
              for count in sorted({"1", threads})]
     for _ in range(options.turns):
         for series in (ours, *peers):

@@ -55,9 +55,8 @@ nlohmann::json shares(const Times& times, const kernels::Profile& profile, int t
     }
     result["optimizer"] = times.optimizer / times.total();
     result["framework"] = 1 - kernel_seconds / all - times.optimizer / times.total();
-    result["seconds"] = {{"forward", times.forward},
-                         {"backward", times.backward},
-                         {"optimizer", times.optimizer}};
+    result["seconds"] = {
+        {"forward", times.forward}, {"backward", times.backward}, {"optimizer", times.optimizer}};
     return result;
 }
 

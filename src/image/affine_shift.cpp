@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "image/affine_kernels.h"
 #include "core/isa.h"
+#include "image/affine_kernels.h"
 
 namespace cait {
 

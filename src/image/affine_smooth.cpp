@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "image/affine_kernels.h"
 #include "core/isa.h"
+#include "image/affine_kernels.h"
 
 namespace cait {
 
