@@ -30,6 +30,9 @@ EvaluationTransform transform_for(const PreprocessArguments& arguments) {
     if (common.channels != 3)
         throw UsageError(
             fmt::format("preprocess: expected a model of 3 channels, found {}", common.channels));
+    if (arguments.crop_ratio != 0 && !(arguments.crop_ratio > 0))
+        throw UsageError(
+            fmt::format("--crop-ratio: expected a number above 0, found {}", arguments.crop_ratio));
     EvaluationTransform transform;
     transform.height = common.image_size.height;
     transform.width = common.image_size.width;

@@ -5,15 +5,23 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 step() { printf '\n== %s\n' "$1"; shift; printf '$ %s\n' "$*"; "$@"; }
 
-run=${1:-demo}
 data=fashion-mnist:
-if [[ -e $run ]]; then
-    echo "demo: $run exists; remove it or name another folder: ./dev demo FOLDER" >&2
-    exit 1
-fi
+run=${1:-runs/demo}
+number=2
+while [[ -e $run ]]; do  # a run is never overwritten
+    run=${1:-runs/demo}-$number
+    number=$((number + 1))
+done
+
+# Four blocks on 4 x 4 patches: small enough for a few minutes on two cores.
+train=(build/cait train small --data "$data" --out "$run" --epochs 12)
+for setting in model.image_size=28 model.patch=7 model.dim=96 model.depth=5 model.drop_path=0.1 \
+    augment.crop=squash augment.policy=none optim.lr=1.5e-3 train.ema=0.998 save.best=top1_ema; do
+    train+=(--set "$setting")
+done
 
 step "The CaiT models" build/cait models cait_
-step "Train a small CaiT on Fashion-MNIST" build/cait train fashion --data "$data" --out "$run"
+step "Train a small CaiT on Fashion-MNIST" "${train[@]}"
 step "Evaluate it" build/cait eval --weights "$run/best.safetensors" --data "$data"
 step "What it takes some test images for" \
     build/cait predict --weights "$run/best.safetensors" --data "$data" --count 6 --top 3
