@@ -17,8 +17,8 @@ class TrainProcesses : public TrainRun {
 protected:
     // Without what draws per process: a mix is made within each process's own batch.
     Words steps(const std::string& run, int processes) const {
-        return recipe(run, {"--epochs", "2", "--set", "model.drop_path=0.2", "--nproc",
-                            std::to_string(processes)});
+        return recipe(run, {"--epochs", "2", "--set", "optim.lr=1e-3", "--set",
+                            "model.drop_path=0.2", "--nproc", std::to_string(processes)});
     }
 
     std::vector<float> weights(const std::string& run) const {
