@@ -103,6 +103,7 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
     std::signal(SIGINT, on_signal);
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
+    if (speaks) print_left_out(arguments);
     TrainDisplay display;
     TrainOptions options;
     options.folder = arguments.folder;

@@ -29,10 +29,32 @@ void apply(Recipe& recipe, const char* key, const std::optional<std::string>& va
     if (value) set_recipe_value(recipe, key, *value);
 }
 
-Recipe resolve(const TrainWords& words) {
-    Recipe recipe = words.resume.empty() ? find_recipe(words.recipe)
-                                         : read_recipe(words.resume + "/recipe.toml");
-    apply(recipe, "model.name", words.model);
+using KeyValue = std::pair<std::string, std::string>;
+
+KeyValue split_setting(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+        throw UsageError(fmt::format("--set: expected KEY=VALUE, found '{}'", text));
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// The recipe with the words of the command line in it. The model comes first: its name decides
+// which of the recipe's own settings still mean something.
+TrainArguments resolve(const TrainWords& words) {
+    TrainArguments result{.recipe = words.resume.empty()
+                                        ? find_recipe(words.recipe)
+                                        : read_recipe(words.resume + "/recipe.toml"),
+                          .folder = words.resume.empty() ? words.out : words.resume,
+                          .resume = !words.resume.empty(),
+                          .processes = words.processes};
+    Recipe& recipe = result.recipe;
+    std::vector<KeyValue> settings;
+    std::optional<std::string> model = words.model;
+    for (const std::string& text : words.set) {
+        settings.push_back(split_setting(text));
+        if (settings.back().first == "model.name") model = settings.back().second;
+    }
+    if (model) result.left_out = change_model(recipe, *model);
     apply(recipe, "model.weights", words.weights);
     apply(recipe, "data.train", words.data);
     apply(recipe, "data.val", words.val);
@@ -41,14 +63,9 @@ Recipe resolve(const TrainWords& words) {
     apply(recipe, "optim.lr", words.lr);
     apply(recipe, "train.seed", words.seed);
     apply(recipe, "train.precision", words.precision);
-    for (const std::string& text : words.set) {
-        const std::size_t equals = text.find('=');
-        if (equals == std::string::npos)
-            throw UsageError(fmt::format("--set: expected KEY=VALUE, found '{}'", text));
-        set_recipe_value(recipe, text.substr(0, equals), text.substr(equals + 1));
-    }
+    for (const auto& [key, value] : settings) set_recipe_value(recipe, key, value);
     check(recipe);
-    return recipe;
+    return result;
 }
 
 void list_recipes() {
@@ -61,23 +78,26 @@ void run(const TrainWords& words, const Invocation& invocation) {
     if (words.recipe.empty() == words.resume.empty())
         throw UsageError(
             "train: expected a recipe (`cait train --list` shows them) or --resume RUN");
-    const Recipe recipe = resolve(words);
+    const TrainArguments arguments = resolve(words);
     if (words.print) {
-        fmt::print("{}", recipe_text(recipe));
+        print_left_out(arguments);
+        fmt::print("{}", recipe_text(arguments.recipe));
         return;
     }
-    if (words.resume.empty() && words.out.empty())
+    if (arguments.folder.empty())
         throw UsageError("train: expected --out RUN, a folder for the run");
-    if (recipe.data.train.empty())
+    if (arguments.recipe.data.train.empty())
         throw UsageError("train: expected --data NAME, for example --data folder:images");
-    run_on_torch({.recipe = recipe,
-                  .folder = words.resume.empty() ? words.out : words.resume,
-                  .resume = !words.resume.empty(),
-                  .processes = words.processes},
-                 invocation);
+    run_on_torch(arguments, invocation);
 }
 
 }  // namespace
+
+void print_left_out(const TrainArguments& arguments) {
+    if (arguments.left_out.empty()) return;
+    fmt::print(stderr, "note: left out of the recipe, as {} has no such setting: {}\n",
+               arguments.recipe.model.name, fmt::join(arguments.left_out, ", "));
+}
 
 void add_train_command(CLI::App& app, const Invocation& invocation) {
     CLI::App* command = add_command(

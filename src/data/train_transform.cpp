@@ -90,10 +90,12 @@ void TrainTransform::crop(const Image& image, const SampleKey& key,
         return resize(view, ResizeTarget::whole(width, height), settings_.filter, mirror, result,
                       workspace.resize);
     }
-    if (settings_.crop == CropKind::simple) {
-        const Extent whole = covering(image, width, height);
-        const Rectangle part =
-            random_crop(whole.width, whole.height, width, height, kPadding, random);
+    const Padding padding = settings_.crop == CropKind::simple ? Padding::reflect : Padding::colour;
+    const Extent whole = covering(image, width, height);
+    const Rectangle part = random_crop(whole.width, whole.height, width, height, kPadding, random);
+    if (whole.width == image.width && whole.height == image.height) {
+        cait::crop(image, part.left, part.top, width, height, padding, {}, result);
+    } else {
         const Inside across = needed(part.left, width, whole.width);
         const Inside down = needed(part.top, height, whole.height);
         resize(image,
@@ -101,11 +103,7 @@ void TrainTransform::crop(const Image& image, const SampleKey& key,
                 down.end - down.begin},
                settings_.filter, false, workspace.resized, workspace.resize);
         cait::crop(workspace.resized, part.left - across.begin, part.top - down.begin, width,
-                   height, Padding::reflect, {}, result);
-    } else {
-        const Rectangle part =
-            random_crop(image.width, image.height, width, height, kPadding, random);
-        cait::crop(image, part.left, part.top, width, height, Padding::colour, {}, result);
+                   height, padding, {}, result);
     }
     if (mirror) flip_horizontally(result);
 }

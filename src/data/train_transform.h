@@ -21,7 +21,7 @@ namespace cait {
 enum class CropKind {
     random_resized,  // rrc
     simple,  // src: shorter side to the size, then a random crop with 4 mirrored pixels around
-    padded,  // pad: a random crop with 4 black pixels around, for images of the size itself
+    padded,  // pad: the same with 4 black pixels around
     squash,  // resized to the size, whatever its shape
 };
 

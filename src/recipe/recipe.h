@@ -101,7 +101,7 @@ struct SchedulePart {
 };
 
 enum class LossKind { cross_entropy, bce, token_label };
-enum class Distillation { none, soft, hard };
+enum class Distillation { none, soft, hard, tokens };
 
 // [loss]
 struct LossPart {

@@ -78,13 +78,14 @@ void bind_data(Settings& s, DataPart& p) {
 }
 
 void bind_crop(Settings& s, AugmentPart& p) {
-    s.choice("augment.crop", p.crop,
-             {{crop_kind_name(CropKind::random_resized), CropKind::random_resized},
-              {crop_kind_name(CropKind::simple), CropKind::simple},
-              {crop_kind_name(CropKind::padded), CropKind::padded},
-              {crop_kind_name(CropKind::squash), CropKind::squash}},
-             "random resized crop; resized, then a random crop; random crop of the image with 4 "
-             "black pixels around it; resized only");
+    s.choice(
+        "augment.crop", p.crop,
+        {{crop_kind_name(CropKind::random_resized), CropKind::random_resized},
+         {crop_kind_name(CropKind::simple), CropKind::simple},
+         {crop_kind_name(CropKind::padded), CropKind::padded},
+         {crop_kind_name(CropKind::squash), CropKind::squash}},
+        "random resized crop; resized, then a random crop with 4 mirrored pixels around it, or "
+        "with 4 black ones; resized only");
     bind_interval(s, "augment.scale", p.scale, 1, "rrc: share of the image's area");
     bind_interval(s, "augment.ratio", p.ratio, 100, "rrc: width over height");
     s.choice("augment.filter", p.filter,
@@ -198,15 +199,18 @@ void bind_loss(Settings& s, LossPart& p) {
 }
 
 void bind_distill(Settings& s, DistillPart& p) {
-    s.choice(
-        "distill.kind", p.kind,
-        {{"none", Distillation::none}, {"soft", Distillation::soft}, {"hard", Distillation::hard}},
-        "whether a teacher's probabilities or decisions are learned too");
+    s.choice("distill.kind", p.kind,
+             {{"none", Distillation::none},
+              {"soft", Distillation::soft},
+              {"hard", Distillation::hard},
+              {"tokens", Distillation::tokens}},
+             "whether a teacher's probabilities or decisions are learned too; tokens: it labels "
+             "every token, for loss.name token_label");
     bind_text(s, "distill.teacher", p.teacher,
               "a model file, or a preset whose file is distill.weights");
     bind_text(s, "distill.weights", p.weights, "the teacher's weights where it is a preset");
     s.number("distill.alpha", p.alpha, 0, 1, "the teacher's share of the loss");
-    s.number("distill.temperature", p.temperature, 1e-3, 1e3, "soft: divides the logits");
+    s.number("distill.temperature", p.temperature, 1e-3, 1e3, "soft, tokens: divides the logits");
     s.flag("distill.cache", p.cache,
            "keep the teacher's answers per image; only where augmentation is off");
 }

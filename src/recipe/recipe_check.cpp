@@ -93,6 +93,11 @@ void check_distillation(const Recipe& recipe) {
     if (distill.kind == Distillation::none) return;
     require(!distill.teacher.empty(), "distill.teacher",
             "a model file or a preset, as distill.kind is not none");
+    if (distill.kind == Distillation::tokens) {
+        require(recipe.loss.name == LossKind::token_label, "distill.kind",
+                "loss.name token_label for tokens");
+        require(!distill.cache, "distill.cache", "false, as labels of tokens are not kept");
+    }
     const std::string random = randomness(recipe.augment);
     require(!distill.cache || random.empty(), "distill.cache",
             fmt::format("images that are always shown alike, found {}", random));

@@ -74,4 +74,18 @@ void set_recipe_value(Recipe& recipe, const std::string& key, const std::string&
     throw UsageError(fmt::format("{}: unknown key{}", key, nearest_key_hint(recipe, key)));
 }
 
+std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
+    set_recipe_value(recipe, "model.name", name);
+    const ModelSettings known = model_settings(name);
+    std::vector<std::string> left_out;
+    std::erase_if(recipe.model.settings, [&](const auto& setting) {
+        if (std::ranges::find(known, setting.first, &ModelSettings::value_type::first) !=
+            known.end())
+            return false;
+        left_out.push_back("model." + setting.first);
+        return true;
+    });
+    return left_out;
+}
+
 }  // namespace cait

@@ -28,6 +28,10 @@ void bind(Settings& keys, Recipe& recipe);
 // recipe's model is taken: the name may yet change, and check() looks at both.
 void set_recipe_value(Recipe& recipe, const std::string& key, const std::string& value);
 
+// Sets model.name. The recipe's settings that the new model does not have (class_layers, for a DeiT)
+// go; their keys are returned, so that somebody can be told.
+std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
+
 // The ranges of all fields and the rules across them. Throws UsageError that names the key and the
 // rule. What only the data can tell is not looked at.
 void check(const Recipe& recipe);

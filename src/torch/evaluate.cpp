@@ -91,13 +91,15 @@ public:
     At operator()(const op::DropPath& op) const { return drop_path(in_[0], op.rate); }
 
     At operator()(const op::Dropout& op) const {
+        if (context_.frozen) return in_[0];
         return in_[0] * dropout_mask(node_.name, op.rate, in_[0], context_);
     }
 
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
         return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4],
-                              context_.mode == Mode::train, op.momentum, op.epsilon, false);
+                              context_.mode == Mode::train && !context_.frozen, op.momentum,
+                              op.epsilon, false);
     }
 
     At operator()(const op::Pool2d& op) const {
@@ -212,6 +214,7 @@ private:
 
     // One decision per image, the same on every device and for every thread count.
     At drop_path(const At& x, double rate) const {
+        if (context_.frozen) return x;
         const std::vector<float> factors =
             drop_factors(node_.name, rate, std::size_t(x.size(0)), context_);
         std::vector<std::int64_t> extents(std::size_t(x.dim()), 1);

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <span>
 
 #include "cait/train.h"
@@ -16,6 +17,9 @@ enum class Backend { automatic, aten };
 
 struct EvaluateContext {
     Mode mode = Mode::infer;  // of the graph; batch norms ask for it
+    // The trunk does not learn, as in a linear probe: batch norms use their running statistics and
+    // leave them alone, and nothing is dropped.
+    bool frozen = false;
     Precision precision = Precision::fp32;
     std::uint64_t seed = 0;  // stochastic depth is a pure function of seed, step, node and image
     std::uint64_t step = 0;
@@ -25,6 +29,8 @@ struct EvaluateContext {
     std::uint64_t image_stride = 1;
     Backend backend = Backend::automatic;
     kernels::Profile* profile = nullptr;  // gets the kernels' time, for whoever asks
+    // Sees the result of every node. No branch is fused then: each node is run by itself.
+    std::function<void(const Node&, const at::Tensor&)> watch{};
 };
 
 // Input and Param are leaves: whoever walks the graph supplies them.

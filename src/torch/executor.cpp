@@ -49,7 +49,7 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
                                 const EvaluateContext& options) const {
     EvaluateContext context = options;
     context.mode = graph_.mode;
-    const bool fused = kernels_apply(images, context);
+    const bool fused = kernels_apply(images, context) && !context.watch;
     std::vector<at::Tensor> results(graph_.nodes.size());
     for (const Node& node : graph_.nodes) {
         if (fused && covered_[node.id]) continue;
@@ -75,6 +75,7 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
                                         location_text(node.where)));
             }
         }
+        if (context.watch) context.watch(node, result);
         for (const std::size_t id : freed_after_[node.id]) results[id] = at::Tensor();
     }
     TorchTensors outputs;

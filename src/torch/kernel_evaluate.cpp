@@ -21,7 +21,7 @@ CpuOptions options_of(const EvaluateContext& context) {
 
 At factors_of(const Node& residual, std::int64_t images, const EvaluateContext& context) {
     const double rate = std::get<op::Residual>(residual.op).drop_path;
-    if (rate <= 0) return {};
+    if (rate <= 0 || context.frozen) return {};
     return at::tensor(drop_factors(residual.name, rate, std::size_t(images), context));
 }
 

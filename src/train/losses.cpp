@@ -105,7 +105,7 @@ LossResult Loss::operator()(const LossInput& input) const {
         result.parts["tokens"] = tokens.detach();
         result.total = result.total + loss_.token_weight * tokens;
     }
-    if (distill_.kind != Distillation::none) {
+    if (distill_.kind == Distillation::soft || distill_.kind == Distillation::hard) {
         // Without a head of its own for the teacher, one head learns from both: that is how CaiT
         // is distilled.
         const at::Tensor student = input.logits_dist.defined() ? wide(input.logits_dist) : logits;

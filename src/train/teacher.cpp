@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "cait/error.h"
@@ -54,11 +55,40 @@ at::Tensor column(const std::array<float, 3>& values, std::int64_t channels) {
         .reshape({-1, 1, 1});
 }
 
+bool has_token_head(const Model& model) { return model.weights().contains("aux_head.weight"); }
+
+// Convnets that average the positions and map the mean: the same map fits each position.
+const char* position_head(const Model& model) {
+    if (model.weights().contains("cls_token")) return nullptr;  // pooled by attention
+    const std::string& family = model.spec().family->name;
+    if (family == "resnet") return "fc";
+    return family == "regnet" ? "head.fc" : nullptr;
+}
+
+std::vector<std::string> token_taps(const Model& model) {
+    if (has_token_head(model)) return {"logits_aux"};
+    if (position_head(model) != nullptr) return {"tokens"};
+    throw Error(
+        fmt::format("distill.teacher {}: expected a VOLO with aux_head, a ResNet or a "
+                    "RegNetY, which can label every token",
+                    model.spec().name));
+}
+
+// Rows and columns of `tokens` places in an image.
+ImageSize grid_of(std::int64_t tokens, const at::Tensor& images) {
+    const double rows = std::sqrt(double(tokens) * double(images.size(2)) / double(images.size(3)));
+    const auto height = std::max<std::int64_t>(1, std::llround(rows));
+    if (tokens % height != 0)
+        throw Error(
+            fmt::format("[teacher] {} tokens: expected a grid of the images' proportions", tokens));
+    return {height, tokens / height};
+}
+
 }  // namespace
 
 Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision precision,
                  at::Device device, const std::optional<Preprocessing>& given)
-    : precision_(precision), caches_(distill.cache) {
+    : precision_(precision), temperature_(distill.temperature), caches_(distill.cache) {
     const CommonConfig& pupil = student.architecture->common();
     const Model model = load_teacher(distill, pupil.classes);
     const CommonConfig& common = model.spec().architecture->common();
@@ -66,9 +96,12 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
     size_ = common.image_size;
     check_same("classes", common.classes, name_, pupil.classes, student.name);
     check_same("channels", common.channels, name_, pupil.channels, student.name);
-    executor_ = std::make_unique<TorchExecutor>(record(model.spec()));
+    RecordOptions options;
+    if (distill.kind == Distillation::tokens) options.taps = token_taps(model);
+    executor_ = std::make_unique<TorchExecutor>(record(model.spec(), options));
     for (const auto& [name, tensor] : model.weights())
         weights_[name] = to_torch(tensor).to(device, at::kFloat, false, /*copy=*/true);
+    if (const char* head = position_head(model)) head_ = head;
 
     const Preprocessing& wanted = model.preprocessing();
     if (!given || (given->mean == wanted.mean && given->deviation == wanted.deviation)) return;
@@ -90,6 +123,24 @@ at::Tensor Teacher::logits(const at::Tensor& images) {
     return executor_->run(prepared(images), weights_, {.precision = precision_})
         .at("logits")
         .to(at::kFloat);
+}
+
+at::Tensor Teacher::token_logits(const at::Tensor& images) {
+    const TorchTensors outputs =
+        executor_->run(prepared(images), weights_, {.precision = precision_});
+    if (const auto own = outputs.find("logits_aux"); own != outputs.end())
+        return own->second.to(at::kFloat);
+    return at::linear(outputs.at("tokens").to(at::kFloat), weights_.at(head_ + ".weight"),
+                      weights_.at(head_ + ".bias"));
+}
+
+at::Tensor Teacher::token_probabilities(const at::Tensor& images, std::int64_t tokens) {
+    const at::NoGradGuard no_gradients;
+    const at::Tensor found = at::softmax(token_logits(images) / temperature_, -1);  // [B, N, K]
+    const ImageSize from = grid_of(found.size(1), images), to = grid_of(tokens, images);
+    const at::Tensor map =
+        found.transpose(1, 2).reshape({found.size(0), found.size(2), from.height, from.width});
+    return at::upsample_bilinear2d(map, {to.height, to.width}, false).flatten(2).transpose(1, 2);
 }
 
 at::Tensor Teacher::logits(const at::Tensor& images, std::span<const SampleKey> samples) {

@@ -10,6 +10,7 @@
 #include "recipe/recipe_keys.h"
 #include "torch/convert.h"
 #include "torch/runtime.h"
+#include "train/bad_tensor.h"
 #include "train/evaluate_model.h"
 #include "train/evaluation_loader.h"
 #include "train/run_folder.h"
@@ -339,7 +340,7 @@ void TrainingRun::save(bool epoch_is_over) {
     if (!folder_) return;
     const TorchTensors weights = step_->weights();
     for (const auto& [name, tensor] : weights)
-        if (!at::isfinite(tensor).all().item<bool>())
+        if (!is_finite(tensor))
             throw Error(
                 fmt::format("{}: {} is not finite at step {}: nothing was saved, the last "
                             "good checkpoint is intact",

@@ -8,6 +8,7 @@
 #include "cait/error.h"
 #include "models/catalogue.h"
 #include "torch/convert.h"
+#include "train/bad_tensor.h"
 #include "train/batch_norm_sync.h"
 #include "train/clip.h"
 
@@ -77,24 +78,43 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
     if (group_.world() > 1) sync_ = std::make_unique<GradientSync>(trained, group_);
 }
 
-LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
+EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) const {
     EvaluateContext context;
     context.mode = Mode::train;
+    context.frozen = recipe_.train.tune == Tune::head;
     context.precision = precision_of(recipe_);
     context.seed = std::uint64_t(recipe_.train.seed);
     context.step = step;
     context.first_image = part.first_image;
     context.image_stride = std::uint64_t(group_.world());
+    return context;
+}
 
-    at::Tensor images = part.images;
-    // Two passes that differ in what stochastic depth leaves out.
-    if (recipe_.loss.cosub) images = at::cat({images, images});
+// With cosub two passes, which differ in what stochastic depth leaves out.
+at::Tensor TrainingStep::images_of(const Part& part) const {
+    return recipe_.loss.cosub ? at::cat({part.images, part.images}) : part.images;
+}
+
+LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
     LossInput input;
-    input.take(executor_.run(images, by_name_, context));
+    input.take(executor_.run(images_of(part), by_name_, context_of(part, step)));
     input.labels = part.labels;
     input.targets = part.targets;
-    if (teacher_) input.teacher = teacher_->logits(part.images, part.keys);
+    if (recipe_.distill.kind == Distillation::tokens)
+        input.token_targets = teacher_->token_probabilities(part.images, input.logits_aux.size(1));
+    else if (teacher_)
+        input.teacher = teacher_->logits(part.images, part.keys);
     return loss_(input);
+}
+
+std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
+    std::string found =
+        first_bad_tensor(executor_, images_of(part), by_name_, context_of(part, step));
+    if (!found.empty()) return found;
+    if (teacher_ && recipe_.distill.kind != Distillation::tokens &&
+        !is_finite(teacher_->logits(part.images, part.keys)))
+        return "the logits of the teacher, " + teacher_->name();
+    return "the loss";
 }
 
 at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult& result) {
@@ -120,6 +140,8 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
             .first_image = std::uint64_t(begin * group_.world() + group_.rank())};
         Stopwatch watch;
         const LossResult loss = forward(part, step);
+        if (result.first_bad.empty() && !is_finite(loss.total.detach()))
+            result.first_bad = find_bad(part, step);
         sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts);
         sums[1] += loss.correct.to(at::kCPU, at::kDouble);
         result.forward_seconds += watch.lap();
@@ -147,7 +169,10 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     result.backward_seconds += watch.lap();
 
     const GradientCheck check = clip_gradients(params_, recipe_.optim);
-    result.first_bad = std::isfinite(result.loss) ? check.first_bad : first_bad_weight();
+    if (!std::isfinite(result.loss))
+        result.first_bad = agreed_reason(result.first_bad);
+    else if (!check.first_bad.empty())
+        result.first_bad = "the gradient of " + check.first_bad;
     if (result.first_bad.empty()) {
         optimizer_->step(lr);
         if (ema_) ema_->update(params_);
@@ -160,10 +185,11 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     return result;
 }
 
-std::string TrainingStep::first_bad_weight() const {
-    for (const TrainParam& param : params_)
-        if (!at::isfinite(param.value).all().item<bool>()) return param.name;
-    return "loss";
+std::string TrainingStep::agreed_reason(const std::string& mine) {
+    if (group_.world() == 1) return mine;
+    for (const std::string& reason : group_.all_gather(mine))
+        if (!reason.empty()) return reason;
+    return "the sum of the processes' losses";
 }
 
 std::map<std::string, Tensor> TrainingStep::state() const {

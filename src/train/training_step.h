@@ -24,7 +24,7 @@ struct StepResult {
     double loss = 0;     // mean over the images of all processes
     double correct = 0;  // images of all processes whose label has the highest logit
     double images = 0;
-    std::string first_bad;  // the tensor that is not finite; empty when the step was taken
+    std::string first_bad;  // what is not finite, in words; empty when the step was taken
     double forward_seconds = 0;
     double backward_seconds = 0;
     double optimizer_seconds = 0;
@@ -48,10 +48,15 @@ public:
 
 private:
     struct Part;
+    EvaluateContext context_of(const Part& part, std::uint64_t step) const;
+    at::Tensor images_of(const Part& part) const;
     LossResult forward(const Part& part, std::uint64_t step);
+    // Where the numbers of a part went wrong whose loss is not finite.
+    std::string find_bad(const Part& part, std::uint64_t step);
     // Loss and hits of this process's batch, with the gradients in the parameters.
     at::Tensor gradients(Batch& batch, std::uint64_t step, StepResult& result);
-    std::string first_bad_weight() const;
+    // What all processes take for the reason of a loss that is not finite.
+    std::string agreed_reason(const std::string& mine);
 
     Recipe recipe_;
     ProcessGroup& group_;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cait/model.h"
+#include "e2e/tiny_models.h"
 #include "e2e/train_run.h"
 
 namespace cait::e2e {
@@ -75,6 +76,61 @@ TEST_F(TrainRun, DistilsFromAModelOfItsOwn) {
                                 "distill.teacher=" + path("teacher/best.safetensors")}));
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("val top-1 100.00 %"));
+}
+
+TEST_F(TrainRun, AConvnetLabelsTheTokensOfVolo) {
+    ASSERT_EQ(cait({"train", "small", "--model", "resnet18", "--set", "model.width=8", "--data",
+                    "folder:" + path("train"), "--val", "folder:" + path("val"), "--batch", "8",
+                    "--out", path("teacher"), "--epochs", "1", "--set", "schedule.warmup=0"})
+                  .status,
+              0);
+    const Finished student =
+        cait({"train",    "volo",
+              "--data",   "folder:" + path("train"),
+              "--val",    "folder:" + path("val"),
+              "--batch",  "8",
+              "--out",    path("student"),
+              "--epochs", "1",
+              "--set",    "schedule.warmup=0",
+              "--set",    "schedule.cooldown=0",
+              "--set",    "model.image_size=32",
+              "--set",    "model.dims=24,48,48,48",
+              "--set",    "model.heads=2,4,4,4",
+              "--set",    "model.layers=1,1,1,1",
+              "--set",    "distill.kind=tokens",
+              "--set",    "distill.teacher=" + path("teacher/best.safetensors")});
+    EXPECT_EQ(student.status, 0) << student.err;
+    const Finished wrong =
+        cait(recipe("wrong", {"--set", "distill.kind=tokens", "--set", "distill.teacher=x"}));
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("loss.name token_label"));
+}
+
+// The statistics of its batch norms belong to the trunk.
+TEST_F(TrainRun, ALinearProbeLeavesTheTrunkAlone) {
+    const Words words = {"train",    "small",
+                         "--model",  "resnet18",
+                         "--set",    "model.width=8",
+                         "--data",   "folder:" + path("train"),
+                         "--val",    "folder:" + path("val"),
+                         "--batch",  "8",
+                         "--epochs", "1",
+                         "--set",    "schedule.warmup=0"};
+    ASSERT_EQ(cait(words + Words{"--out", path("first")}).status, 0);
+    ASSERT_EQ(cait(words + Words{"--out", path("probe"), "--weights",
+                                 path("first/last.safetensors"), "--set", "train.tune=head"})
+                  .status,
+              0);
+    const Model first = Model::load(path("first/last.safetensors"));
+    const Model probe = Model::load(path("probe/last.safetensors"));
+    const auto floats = [](const Tensor& tensor) {
+        return std::vector<float>(tensor.floats().begin(), tensor.floats().end());
+    };
+    for (const auto& [name, tensor] : probe.weights()) {
+        if (tensor.dtype() != DType::f32) continue;
+        const bool same = floats(tensor) == floats(first.weights().at(name));
+        EXPECT_EQ(same, !name.starts_with("fc.")) << name;
+    }
 }
 
 TEST_F(TrainRun, MixesAndTunesTheHeadOnly) {
@@ -167,7 +223,9 @@ TEST_F(TrainRun, DivergenceStopsTheRunAndIsNotSaved) {
     EXPECT_EQ(run.status, 1);
     EXPECT_THAT(run.err, HasSubstr("step 1: not taken"));
     EXPECT_THAT(run.err, HasSubstr("stopped at step 3"));
-    EXPECT_THAT(run.err, HasSubstr("loss"));
+    // The op and the line of the model where numbers first went wrong.
+    EXPECT_THAT(run.err,
+                testing::ContainsRegex("first in head.linear \\(src/models/cait.cpp:[0-9]+\\)"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "state.safetensors"));
 }
 

@@ -43,6 +43,19 @@ std::string check_refusal(const Change& change) {
     });
 }
 
+TEST(RecipeKeys, AnotherModelKeepsOnlyTheSettingsThatItHas) {
+    Recipe recipe;
+    set_recipe_value(recipe, "model.dim", "96");
+    set_recipe_value(recipe, "model.class_layers", "3");
+    EXPECT_EQ(change_model(recipe, "deit_tiny_patch16_224"),
+              (std::vector<std::string>{"model.class_layers"}));
+    EXPECT_EQ(recipe.model.name, "deit_tiny_patch16_224");
+    EXPECT_EQ(recipe.model.settings,
+              (std::vector<std::pair<std::string, std::string>>{{"dim", "96"}}));
+    EXPECT_THAT(refusal([&] { change_model(recipe, "deit_tiny_patch16"); }),
+                HasSubstr("deit_tiny_patch16_224"));
+}
+
 TEST(RecipeKeys, SetFieldsOfEveryKind) {
     Recipe recipe;
     set_recipe_value(recipe, "about", "mine");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "cait/error.h"
 #include "torch/convert.h"
 #include "unit/core/temporary_folder.h"
@@ -31,6 +33,12 @@ protected:
     // What the model says without any teacher.
     at::Tensor direct(const at::Tensor& images) const {
         return to_torch(forward(model_, from_torch(images)).at("logits")).clone();
+    }
+
+    TorchTensors torch_weights() const {
+        TorchTensors weights;
+        for (const auto& [name, tensor] : model_.weights()) weights[name] = to_torch(tensor);
+        return weights;
     }
 
     TemporaryFolder folder_;
@@ -104,6 +112,70 @@ TEST_F(Teachers, RememberSamplesWhenTold) {
     EXPECT_EQ(teacher.cached(), 4U);
     EXPECT_THAT(refusal([&] { teacher.logits(images, std::span(keys).first(2)); }),
                 HasSubstr("a sample for each of 3 images, found 2"));
+}
+
+class TokenTeachers : public Teachers {
+protected:
+    Teacher token_teacher(const std::string& preset, const SettingList& settings) {
+        part_.kind = Distillation::tokens;
+        model_ = Model::create(preset, settings, 3);
+        model_.save(file_);
+        return Teacher(part_, student());
+    }
+};
+
+TEST_F(TokenTeachers, LabelEveryPlaceByTheHeadOfAConvnet) {
+    torch::manual_seed(4);
+    for (const auto& [preset, head] : {std::pair("resnet18", "fc"), {"regnety_040", "head.fc"}}) {
+        SettingList settings{{"image_size", "64"}, {"classes", "5"}};
+        if (preset == std::string("resnet18"))
+            settings.emplace_back("width", "8");
+        else
+            settings.insert(settings.end(),
+                            {{"widths", "8,8,16,16"}, {"depths", "1,1,1,1"}, {"group", "8"}});
+        Teacher teacher = token_teacher(preset, settings);
+        const at::Tensor images = at::randn({2, 3, 64, 64});
+        const at::Tensor found = teacher.token_probabilities(images, 4);
+        const TorchTensors outputs =
+            TorchExecutor(record(model_.spec(), {.taps = {"tokens"}})).run(images, torch_weights());
+        const TorchTensors weights = torch_weights();
+        const at::Tensor expected =
+            at::softmax(at::linear(outputs.at("tokens"), weights.at(fmt::format("{}.weight", head)),
+                                   weights.at(fmt::format("{}.bias", head))),
+                        -1);
+        ASSERT_EQ(expected.size(1), 4) << preset;
+        EXPECT_TRUE(at::allclose(found, expected, 1e-5, 1e-6)) << preset;
+        // A finer grid lies between the same values, and stays a distribution.
+        const at::Tensor finer = teacher.token_probabilities(images, 16);
+        EXPECT_EQ(finer.size(1), 16);
+        EXPECT_TRUE(at::allclose(finer.select(1, 0), expected.select(1, 0), 1e-5, 1e-6));
+        EXPECT_TRUE(at::allclose(finer.sum(-1), at::ones({2, 16}), 1e-5, 1e-5));
+    }
+}
+
+TEST_F(TokenTeachers, LabelEveryPlaceByTheTokenHeadOfVolo) {
+    Teacher teacher = token_teacher("volo_d1_224", {{"image_size", "64"},
+                                                    {"classes", "5"},
+                                                    {"dims", "24,48,48,48"},
+                                                    {"heads", "2,4,4,4"},
+                                                    {"layers", "1,1,1,1"}});
+    const at::Tensor images = at::randn({2, 3, 64, 64});
+    const at::Tensor found = teacher.token_probabilities(images, 16);
+    const at::Tensor expected =
+        at::softmax(TorchExecutor(record(model_.spec(), {.taps = {"logits_aux"}}))
+                        .run(images, torch_weights())
+                        .at("logits_aux"),
+                    -1);
+    EXPECT_TRUE(at::allclose(found, expected, 1e-5, 1e-6));
+}
+
+TEST_F(TokenTeachers, MustBeAbleTo) {
+    EXPECT_THAT(refusal([&] { token_teacher("deit_tiny_patch16_224", kSmall); }),
+                HasSubstr("deit_tiny_patch16_224: expected a VOLO"));
+    EXPECT_THAT(refusal([&] {
+                    token_teacher("resnet18", {{"classes", "5"}, {"pool", "attention"}});
+                }),
+                HasSubstr("resnet18: expected a VOLO"));
 }
 
 TEST_F(Teachers, MustHaveTheStudentsClassesAndChannels) {

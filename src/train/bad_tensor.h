@@ -1,0 +1,17 @@
+// Finds where numbers went wrong, once a loss is not finite.
+#pragma once
+
+#include <string>
+
+#include "torch/executor.h"
+
+namespace cait {
+
+// Runs the graph again, op by op, and names the first tensor that is not finite: "the images",
+// "weight NAME", or the op and the line of the model that it comes from. Empty: all are finite.
+std::string first_bad_tensor(const TorchExecutor& executor, const at::Tensor& images,
+                             const TorchTensors& weights, EvaluateContext context);
+
+bool is_finite(const at::Tensor& tensor);
+
+}  // namespace cait
