@@ -25,10 +25,6 @@ struct TrainWords {
     int processes = 1;
 };
 
-void apply(Recipe& recipe, const char* key, const std::optional<std::string>& value) {
-    if (value) set_recipe_value(recipe, key, *value);
-}
-
 using KeyValue = std::pair<std::string, std::string>;
 
 KeyValue split_setting(const std::string& text) {
@@ -38,8 +34,23 @@ KeyValue split_setting(const std::string& text) {
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// The recipe with the words of the command line in it. The model comes first: its name decides
-// which of the recipe's own settings still mean something.
+// The short forms, then every --set.
+std::vector<KeyValue> settings_of(const TrainWords& words) {
+    std::vector<KeyValue> settings;
+    for (const auto& [key, value] : {std::pair("model.name", &words.model),
+                                     {"model.weights", &words.weights},
+                                     {"data.train", &words.data},
+                                     {"data.val", &words.val},
+                                     {"data.batch", &words.batch},
+                                     {"schedule.epochs", &words.epochs},
+                                     {"optim.lr", &words.lr},
+                                     {"train.seed", &words.seed},
+                                     {"train.precision", &words.precision}})
+        if (*value) settings.emplace_back(key, **value);
+    for (const std::string& text : words.set) settings.push_back(split_setting(text));
+    return settings;
+}
+
 TrainArguments resolve(const TrainWords& words) {
     TrainArguments result{.recipe = words.resume.empty()
                                         ? find_recipe(words.recipe)
@@ -47,24 +58,8 @@ TrainArguments resolve(const TrainWords& words) {
                           .folder = words.resume.empty() ? words.out : words.resume,
                           .resume = !words.resume.empty(),
                           .processes = words.processes};
-    Recipe& recipe = result.recipe;
-    std::vector<KeyValue> settings;
-    std::optional<std::string> model = words.model;
-    for (const std::string& text : words.set) {
-        settings.push_back(split_setting(text));
-        if (settings.back().first == "model.name") model = settings.back().second;
-    }
-    if (model) result.left_out = change_model(recipe, *model);
-    apply(recipe, "model.weights", words.weights);
-    apply(recipe, "data.train", words.data);
-    apply(recipe, "data.val", words.val);
-    apply(recipe, "data.batch", words.batch);
-    apply(recipe, "schedule.epochs", words.epochs);
-    apply(recipe, "optim.lr", words.lr);
-    apply(recipe, "train.seed", words.seed);
-    apply(recipe, "train.precision", words.precision);
-    for (const auto& [key, value] : settings) set_recipe_value(recipe, key, value);
-    check(recipe);
+    result.left_out = set_recipe_values(result.recipe, settings_of(words));
+    check(result.recipe);
     return result;
 }
 

@@ -1,10 +1,14 @@
-// Running a model through LibTorch. Link cait::train; programs that only load, convert or inspect
-// models need cait/model.h alone.
+// Running and training a model through LibTorch. Link cait::train; programs that only load, convert
+// or inspect models need cait/model.h alone.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cait/model.h"
@@ -25,5 +29,57 @@ struct ForwardOptions {
 // images [B, C, H, W] float32, already preprocessed → each tap's values, float32.
 std::map<std::string, Tensor> forward(const Model& model, const Tensor& images,
                                       const ForwardOptions& options = {});
+
+struct StepReport {
+    std::uint64_t epoch = 0, epochs = 0;   // counted from 0
+    std::uint64_t batch = 0, batches = 0;  // done in this epoch, of how many
+    double loss = 0;                       // mean over the epoch so far
+    double accuracy = 0;                   // of training, over the epoch so far, 0 to 1
+    double lr = 0;
+    double images_per_second = 0;
+    double seconds_left = 0;  // of the whole run
+};
+
+struct Scores {
+    double top1 = 0, top5 = 0, loss = 0, ece = 0;
+};
+
+struct EpochReport {
+    std::uint64_t epoch = 0, epochs = 0;
+    double train_loss = 0, train_accuracy = 0, lr = 0, seconds = 0, images_per_second = 0;
+    std::optional<Scores> val = {}, val_ema = {};
+    bool best = false;
+};
+
+// What a run tells the outside, always from the thread that called train().
+struct TrainObserver {
+    std::function<void(const std::string&)> note = [](const std::string&) {};
+    std::function<void(const StepReport&)> step = [](const StepReport&) {};
+    std::function<void(std::size_t done, std::size_t total)> evaluating = [](std::size_t,
+                                                                             std::size_t) {};
+    std::function<void(const EpochReport&)> epoch = [](const EpochReport&) {};
+};
+
+struct TrainOutcome {
+    int stopped_by = 0;          // the signal, 0 when the run is complete
+    std::optional<double> best;  // by what save.best of the recipe names; of the loss, its negative
+    std::uint64_t skipped = 0;   // steps that were not taken: something was not finite
+};
+
+struct TrainRequest {
+    std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
+    // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
+    std::vector<std::pair<std::string, std::string>> settings;
+    std::filesystem::path folder;  // of the run: new, or with resume one that is there
+    bool resume = false;           // by the folder's own recipe; `recipe` is not read
+    // Asked after every step: a signal number when the run is to save and stop, else 0.
+    std::function<int()> stop = [] { return 0; };
+    TrainObserver observer;
+};
+
+// What `cait train` does: trains, evaluates, and leaves best.safetensors, report.html and the rest
+// in the folder. A process that torchrun or mpirun started takes its part of the run. Throws
+// UsageError for a recipe that makes no sense, Error for data, disks and divergence.
+TrainOutcome train(const TrainRequest& request);
 
 }  // namespace cait

@@ -88,4 +88,15 @@ std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
     return left_out;
 }
 
+std::vector<std::string> set_recipe_values(
+    Recipe& recipe, const std::vector<std::pair<std::string, std::string>>& values) {
+    std::vector<std::string> left_out;
+    const auto name = std::find_if(values.rbegin(), values.rend(),
+                                   [](const auto& value) { return value.first == "model.name"; });
+    if (name != values.rend()) left_out = change_model(recipe, name->second);
+    for (const auto& [key, value] : values)
+        if (key != "model.name") set_recipe_value(recipe, key, value);
+    return left_out;
+}
+
 }  // namespace cait

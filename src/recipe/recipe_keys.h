@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/settings.h"
@@ -28,9 +29,14 @@ void bind(Settings& keys, Recipe& recipe);
 // recipe's model is taken: the name may yet change, and check() looks at both.
 void set_recipe_value(Recipe& recipe, const std::string& key, const std::string& value);
 
-// Sets model.name. The recipe's settings that the new model does not have (class_layers, for a DeiT)
-// go; their keys are returned, so that somebody can be told.
+// Sets model.name. The recipe's settings that the new model does not have (class_layers, for a
+// DeiT) go; their keys are returned, so that somebody can be told.
 std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
+
+// Key after key, the model's name first: it decides which of the recipe's own settings still mean
+// something. Returns those that went, as change_model does.
+std::vector<std::string> set_recipe_values(
+    Recipe& recipe, const std::vector<std::pair<std::string, std::string>>& values);
 
 // The ranges of all fields and the rules across them. Throws UsageError that names the key and the
 // rule. What only the data can tell is not looked at.

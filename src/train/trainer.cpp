@@ -377,4 +377,19 @@ TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const Worl
     return TrainingRun(recipe, options, group).run();
 }
 
+TrainOutcome train(const TrainRequest& request) {
+    if (request.folder.empty()) throw UsageError("train: expected a folder for the run");
+    Recipe recipe =
+        request.resume ? read_recipe(request.folder / "recipe.toml") : find_recipe(request.recipe);
+    for (const std::string& key : set_recipe_values(recipe, request.settings))
+        request.observer.note(
+            fmt::format("{}: left out: {} has no such setting", key, recipe.model.name));
+    TrainOptions options;
+    options.folder = request.folder;
+    options.resume = request.resume;
+    options.stop = request.stop;
+    options.observer = request.observer;
+    return train(recipe, options, world_from_environment());
+}
+
 }  // namespace cait

@@ -35,8 +35,11 @@ expect("cait_xxs24_224 [0-9]+ | unknown model 'cait_xxs25_224'; nearest: cait_xx
 run(${work_dir}/moved/bin/cait models cait_xxs24_224)
 expect("cait_xxs24_224")
 if(train)
-  run(${work_dir}/build/runner)
-  expect("^\\[2, 3\\] \\[2, 16\\]$")
+  # Two classes of two images each to train on.
+  file(COPY ${pictures}/jpeg_grey.jpg ${pictures}/jpeg_exif1.jpg DESTINATION ${work_dir}/photos/one)
+  file(COPY ${pictures}/jpeg_444.jpg ${pictures}/jpeg_420.jpg DESTINATION ${work_dir}/photos/two)
+  run(${work_dir}/build/runner ${work_dir}/photos ${work_dir}/run)
+  expect("^\\[2, 3\\] \\[2, 16\\]\n2 epochs, 2 classes$")
   # The installed program finds its other half in libexec.
   set(tiny)
   foreach(setting image_size=16 patch=8 dim=16 depth=1 classes=3)
