@@ -22,6 +22,19 @@ constexpr const char* kStateKey = "cait.state";
 
 }  // namespace
 
+EpochTotals operator-(EpochTotals a, const EpochTotals& b) {
+    a.steps -= b.steps;
+    a.images -= b.images;
+    a.loss -= b.loss;
+    a.correct -= b.correct;
+    a.data_seconds -= b.data_seconds;
+    a.forward_seconds -= b.forward_seconds;
+    a.backward_seconds -= b.backward_seconds;
+    a.optimizer_seconds -= b.optimizer_seconds;
+    a.seconds -= b.seconds;
+    return a;
+}
+
 void save_state(const std::filesystem::path& path, const RunState& state) {
     const nlohmann::json json = {{"step", state.step},
                                  {"position", state.position},

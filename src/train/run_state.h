@@ -24,6 +24,7 @@ struct EpochTotals {
     double optimizer_seconds = 0;
     double seconds = 0;  // all of it
 };
+EpochTotals operator-(EpochTotals a, const EpochTotals& b);
 
 struct BestSoFar {
     double value = 0;

@@ -8,15 +8,15 @@
 #include "models/catalogue.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
-#include "torch/convert.h"
 #include "torch/runtime.h"
-#include "train/bad_tensor.h"
+#include "train/checkpoint.h"
 #include "train/evaluate_model.h"
 #include "train/evaluation_loader.h"
 #include "train/run_folder.h"
 #include "train/run_records.h"
 #include "train/schedule.h"
 #include "train/training_data.h"
+#include "train/training_model.h"
 #include "train/training_step.h"
 
 namespace cait {
@@ -31,41 +31,8 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
     return std::chrono::duration<double>(end - start).count();
 }
 
-EpochTotals operator-(EpochTotals a, const EpochTotals& b) {
-    a.steps -= b.steps;
-    a.images -= b.images;
-    a.loss -= b.loss;
-    a.correct -= b.correct;
-    a.data_seconds -= b.data_seconds;
-    a.forward_seconds -= b.forward_seconds;
-    a.backward_seconds -= b.backward_seconds;
-    a.optimizer_seconds -= b.optimizer_seconds;
-    a.seconds -= b.seconds;
-    return a;
-}
-
 Scores scores_of(const Metrics& metrics) {
     return {metrics.top1(), metrics.top5(), metrics.loss(), metrics.ece()};
-}
-
-// Fresh or from a file, with as many classes as the data have.
-Model make_model(const Recipe& recipe, const Dataset& train) {
-    SettingList settings = recipe.model.settings;
-    const auto classes = std::to_string(train.classes().size());
-    for (const auto& [key, value] : settings)
-        if (key == "classes" && value != classes)
-            throw UsageError(
-                fmt::format("model.classes: expected the data's {}, found {}", classes, value));
-    settings.emplace_back("classes", classes);
-    const auto seed = std::uint64_t(recipe.train.seed);
-    Model model = recipe.model.weights.empty()
-                      ? Model::create(recipe.model.name, settings, seed)
-                      : Model::load(recipe.model.weights, recipe.model.name, settings,
-                                    {.prefer_ema = recipe.model.prefer_ema, .seed = seed});
-    if (model.spec().architecture->common().channels != 3)
-        throw UsageError("model.channels: training reads colour images: expected 3");
-    model.set_classes(train.classes());
-    return model;
 }
 
 class TrainingRun {
@@ -79,11 +46,9 @@ private:
     void record_step(double lr);
     void end_epoch();
     Metrics evaluate(const TorchTensors& weights);
-    void save(bool epoch_is_over);
-    void save_model(const std::filesystem::path& file, const TorchTensors& weights) const;
+    void save();
     bool improves(const Metrics& metrics, const std::optional<Metrics>& ema);
     int agreed_stop();
-    double epochs_done() const;
     void note(const std::string& text);
 
     const Recipe& recipe_;
@@ -94,6 +59,7 @@ private:
     RunState state_;
     TrainingData data_;
     std::optional<Model> model_;
+    std::optional<CheckpointWriter> checkpoints_;  // of the first process
     std::unique_ptr<TrainingStep> step_;
     std::unique_ptr<Loader> loader_;
     LoaderPlace place_;
@@ -126,7 +92,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
         .threads = int(recipe.data.threads > 0 ? recipe.data.threads : at::get_num_threads())};
 
     data_ = open_training_data(recipe.data, saved ? saved->classes : std::vector<std::string>());
-    model_.emplace(make_model(recipe, *data_.train));
+    model_.emplace(training_model(recipe, *data_.train));
     for (const std::string& text : model_->notes()) note(text);
     Preprocessing preprocessing = model_->preprocessing();
     if (saved) {
@@ -147,7 +113,10 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     state_.classes = data_.train->classes();
     if (saved) resume(*saved);
     place_.start = state_.position;
-    if (folder_) records_.emplace(*folder_, resuming, state_.step, recipe_);
+    if (folder_) {
+        checkpoints_.emplace(*folder_, recipe_, *model_);
+        records_.emplace(*folder_, resuming, state_.step, recipe_);
+    }
     if (options.resume && !resuming) note("no checkpoint yet: the run starts from the beginning");
     loader_ = training_loader(
         recipe, data_, preprocessing, size_, place_,
@@ -167,10 +136,6 @@ void TrainingRun::note(const std::string& text) {
     if (!group_.is_main()) return;
     if (records_) records_->add_note(text);
     options_.observer.note(text);
-}
-
-double TrainingRun::epochs_done() const {
-    return double(state_.position.epoch) + double(state_.position.batch) / double(steps_per_epoch_);
 }
 
 TrainOutcome TrainingRun::run() {
@@ -194,7 +159,7 @@ TrainOutcome TrainingRun::run() {
         } else if (outcome.stopped_by != 0 ||
                    (recipe_.save.steps > 0 &&
                     state_.step % std::uint64_t(recipe_.save.steps) == 0)) {
-            save(false);
+            save();
         }
         before = last ? Clock::now() : before;
     }
@@ -317,43 +282,16 @@ void TrainingRun::end_epoch() {
         if (records_) records_->validation(state_, double(done), metrics, of_ema);
         const bool shows_ema = of_ema && recipe_.save.best == "top1_ema";
         if (report.best || !shown_) shown_ = shows_ema ? *of_ema : metrics;
-        if (folder_ && report.best) save_model(folder_->best(), shows_ema ? ema : step_->weights());
+        if (checkpoints_ && report.best)
+            checkpoints_->save_best(shows_ema ? ema : step_->weights(), state_, steps_per_epoch_);
     }
-    save(true);
+    save();
     if (records_) records_->report(recipe_, *model_, shown_ ? &*shown_ : nullptr, data_.val.get());
     if (group_.is_main()) options_.observer.epoch(report);
 }
 
-void TrainingRun::save_model(const std::filesystem::path& file, const TorchTensors& weights) const {
-    std::map<std::string, Tensor> tensors;
-    for (const auto& [name, tensor] : weights) tensors.emplace(name, share_torch(tensor));
-    Model model = model_->with_weights(std::move(tensors));
-    model.set_training({{"recipe", recipe_text(recipe_)},
-                        {"epochs", fmt::format("{:.2f}", epochs_done())},
-                        {"steps", std::to_string(state_.step)},
-                        {"data", recipe_.data.train}});
-    model.save(file);
-}
-
-// The state first: it is what a run goes on from, and holds all that the others hold.
-void TrainingRun::save(bool epoch_is_over) {
-    if (!folder_) return;
-    const TorchTensors weights = step_->weights();
-    for (const auto& [name, tensor] : weights)
-        if (!is_finite(tensor))
-            throw Error(
-                fmt::format("{}: {} is not finite at step {}: nothing was saved, the last "
-                            "good checkpoint is intact",
-                            folder_->path().string(), name, state_.step));
-    state_.tensors = step_->state();
-    save_state(folder_->state(), state_);
-    state_.tensors.clear();
-    save_model(folder_->last(), weights);
-    const TorchTensors ema = step_->ema_weights();
-    if (!ema.empty()) save_model(folder_->last_ema(), ema);
-    const auto every = std::uint64_t(recipe_.save.keep_every);
-    if (epoch_is_over && every > 0 && state_.position.epoch % every == 0)
-        save_model(folder_->epoch(state_.position.epoch), weights);
+void TrainingRun::save() {
+    if (checkpoints_) checkpoints_->save(*step_, state_, steps_per_epoch_);
 }
 
 // All processes stop after the same step, whichever of them was asked.
