@@ -10,47 +10,12 @@
 #include <toml++/toml.h>
 
 #include "cait/error.h"
+#include "recipe/toml_guard.h"
 #include "weights/printable.h"
 
 namespace cait {
 
 namespace {
-
-constexpr std::size_t kLargest = 1 << 20;  // bytes
-// The parser and the trees that it builds are recursive. src/CMakeLists.txt bounds nested values;
-// but a dotted key is a table for each dot, whatever that bound.
-constexpr std::int64_t kMostDots = 64;
-
-// A header such as "[#" meets an assertion of the parser instead of an error.
-bool opens_without_name(std::string_view line) {
-    constexpr std::string_view kBlank = " \t";
-    const auto skip = [&](std::string_view what) {
-        line.remove_prefix(std::min(line.find_first_not_of(what), line.size()));
-    };
-    skip(kBlank);
-    if (!line.starts_with('[')) return false;
-    line.remove_prefix(line.starts_with("[[") ? 2 : 1);
-    skip(kBlank);
-    const char c = line.empty() ? '\0' : line.front();
-    const bool bare = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                      c == '_' || c == '-';
-    return !bare && c != '"' && c != '\'';
-}
-
-void check_lines(std::string_view text, const std::string& name) {
-    if (text.size() > kLargest)
-        throw Error(
-            fmt::format("{}: expected at most {} bytes, found {}", name, kLargest, text.size()));
-    for (std::int64_t line = 1; !text.empty(); ++line) {
-        const std::string_view one = text.substr(0, text.find('\n'));
-        if (std::ranges::count(one, '.') > kMostDots)
-            throw Error(
-                fmt::format("{}:{}: expected at most {} dots in a line", name, line, kMostDots));
-        if (opens_without_name(one))
-            throw Error(fmt::format("{}:{}: expected the name of a table after '['", name, line));
-        text.remove_prefix(std::min(one.size() + 1, text.size()));
-    }
-}
 
 TomlKind kind_of(const toml::node& node) {
     switch (node.type()) {
@@ -119,7 +84,7 @@ bool is_canonical_number(std::string_view text) {
 }  // namespace
 
 std::vector<TomlEntry> parse_toml(std::string_view text, const std::string& name) {
-    check_lines(text, name);
+    guard_toml(text, name);
     try {
         return flatten(toml::parse(text));
     } catch (const toml::parse_error& error) {

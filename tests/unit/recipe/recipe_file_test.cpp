@@ -128,6 +128,16 @@ TEST(RecipeFile, RefusesHostileSizesAndDepths) {
     EXPECT_THAT(refusal(mixed), StartsWith("x.toml:"));
 }
 
+// Where the parser would run into undefined behaviour.
+TEST(RecipeFile, TakesForeignLettersInStringsAndCommentsOnly) {
+    EXPECT_EQ(parse_recipe("about = \"größer \\\" ä\"  # für später\n", "x").about, "größer \" ä");
+    EXPECT_EQ(parse_recipe("about = 'größer'", "x").about, "größer");
+    EXPECT_EQ(parse_recipe("about = \"'''\"  # ä", "x").about, "'''");
+    for (const char* text :
+         {"größe = 1", "about = 1\"ϔ\"", "about = \"a\" ä", "[aä]", "about = \"\"\"\\\n ä\"\"\""})
+        EXPECT_THAT(refusal(text), HasSubstr("beyond ASCII")) << text;
+}
+
 TEST(RecipeFile, KeysFromTheFileStayOnOneLineOfAMessage) {
     const std::string message = refusal("\"a\\nb\\u0007\" = 1\n");
     EXPECT_EQ(message.find_first_of("\n\a"), std::string::npos) << message;
