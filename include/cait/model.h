@@ -83,7 +83,9 @@ public:
     void set_classes(std::vector<std::string> names);  // one per class
 
     const Preprocessing& preprocessing() const { return preprocessing_; }
-    void set_preprocessing(Preprocessing preprocessing) { preprocessing_ = preprocessing; }
+    void set_preprocessing(Preprocessing preprocessing) {
+        preprocessing_ = std::move(preprocessing);
+    }
 
     // How it was trained: recipe, epoch, accuracies; empty for files of others.
     const std::map<std::string, std::string>& training() const { return training_; }

@@ -39,9 +39,12 @@ public:
     void image_size(std::string name, ImageSize& field, std::string help);
     void custom(Key key) { keys_.push_back(std::move(key)); }
 
+    // Both texts are moved on, which clang-tidy does not see in a template.
+    // NOLINTBEGIN(performance-unnecessary-value-param)
     template <class Enum>
     void choice(std::string name, Enum& field,
                 std::initializer_list<std::pair<std::string_view, Enum>> names, std::string help) {
+        // NOLINTEND(performance-unnecessary-value-param)
         const std::vector<std::pair<std::string_view, Enum>> table(names);
         std::vector<std::string> texts;
         for (const auto& [text, value] : table) texts.emplace_back(text);
