@@ -7,6 +7,8 @@
 
 #include "cait/error.h"
 #include "torch/convert.h"
+#include "torch/kernel_evaluate.h"
+#include "torch/linear_function.h"
 
 namespace cait {
 
@@ -126,12 +128,14 @@ at::Tensor Teacher::logits(const at::Tensor& images) {
 }
 
 at::Tensor Teacher::token_logits(const at::Tensor& images) {
-    const TorchTensors outputs =
-        executor_->run(prepared(images), weights_, {.precision = precision_});
+    const EvaluateContext context{.precision = precision_};
+    const TorchTensors outputs = executor_->run(prepared(images), weights_, context);
     if (const auto own = outputs.find("logits_aux"); own != outputs.end())
         return own->second.to(at::kFloat);
-    return at::linear(outputs.at("tokens").to(at::kFloat), weights_.at(head_ + ".weight"),
-                      weights_.at(head_ + ".bias"));
+    const at::Tensor tokens = outputs.at("tokens").to(at::kFloat);
+    const at::Tensor &weight = weights_.at(head_ + ".weight"), &bias = weights_.at(head_ + ".bias");
+    return kernels_apply(tokens, context) ? cpu_linear(tokens, weight, bias, {})
+                                          : at::linear(tokens, weight, bias);
 }
 
 at::Tensor Teacher::token_probabilities(const at::Tensor& images, std::int64_t tokens) {

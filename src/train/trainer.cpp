@@ -319,15 +319,17 @@ TrainOutcome train(const TrainRequest& request) {
     if (request.folder.empty()) throw UsageError("train: expected a folder for the run");
     Recipe recipe =
         request.resume ? read_recipe(request.folder / "recipe.toml") : find_recipe(request.recipe);
+    const WorldInfo world = world_from_environment();
     for (const std::string& key : set_recipe_values(recipe, request.settings))
-        request.observer.note(
-            fmt::format("{}: left out: {} has no such setting", key, recipe.model.name));
+        if (world.rank == 0)  // as everything else that a run tells
+            request.observer.note(
+                fmt::format("{}: left out: {} has no such setting", key, recipe.model.name));
     TrainOptions options;
     options.folder = request.folder;
     options.resume = request.resume;
     options.stop = request.stop;
     options.observer = request.observer;
-    return train(recipe, options, world_from_environment());
+    return train(recipe, options, world);
 }
 
 }  // namespace cait
