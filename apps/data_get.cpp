@@ -6,8 +6,8 @@
 
 #include "command.h"
 #include "data.h"
-#include "data/download_list.h"
-#include "data/unpack.h"
+#include "data/sources/unpack.h"
+#include "fetch/download_list.h"
 #include "progress.h"
 
 namespace cait::app {

@@ -11,9 +11,9 @@
 #include "data.h"
 #include "data/shuffle.h"
 #include "data_preview_tiles.h"
-#include "image/contact_sheet.h"
-#include "image/draw.h"
-#include "image/encode.h"
+#include "image/codec/encode.h"
+#include "image/draw/contact_sheet.h"
+#include "image/draw/draw.h"
 #include "progress.h"
 #include "recipe/recipe_data.h"
 

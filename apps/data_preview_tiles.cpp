@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "data/random.h"
+#include "data/augment/random.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "data/train_transform.h"
-#include "image/contact_sheet.h"
+#include "data/augment/train_transform.h"
+#include "image/draw/contact_sheet.h"
 #include "recipe/recipe.h"
 
 namespace cait::app {

@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "data.h"
-#include "data/csv_dataset.h"
+#include "data/sources/csv_dataset.h"
 #include "data/split.h"
 
 namespace cait::app {

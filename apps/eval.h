@@ -9,8 +9,8 @@
 
 #include "command.h"
 #include "data/dataset.h"
-#include "evaluate/disagreement.h"
-#include "evaluate/evaluation.h"
+#include "measure/disagreement.h"
+#include "measure/evaluation.h"
 
 namespace cait::app {
 

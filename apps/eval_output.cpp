@@ -7,8 +7,8 @@
 
 #include "data.h"
 #include "eval.h"
-#include "evaluate/report.h"
 #include "progress.h"
+#include "report/report.h"
 
 namespace cait::app {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "declare/expected.h"
 #include "models/catalogue.h"
+#include "walkers/expected.h"
 #include "weights/printable.h"
 #include "weights/weight_file.h"
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "api/preparation.h"
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
-#include "image/decode.h"
+#include "image/codec/decode.h"
 #include "models/catalogue.h"
+#include "prepare/preparation.h"
 
 namespace cait::app {
 

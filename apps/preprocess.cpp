@@ -5,9 +5,9 @@
 #include <cstdio>
 
 #include "command.h"
-#include "data/evaluation_transform.h"
-#include "image/decode.h"
+#include "image/codec/decode.h"
 #include "models/catalogue.h"
+#include "prepare/evaluation_transform.h"
 #include "progress.h"
 #include "weights/npy.h"
 

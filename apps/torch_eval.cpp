@@ -10,7 +10,7 @@
 #include "data.h"
 #include "data/open_dataset.h"
 #include "eval.h"
-#include "evaluate/match_classes.h"
+#include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "progress.h"
 #include "torch/runtime.h"

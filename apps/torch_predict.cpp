@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cait/train.h"
-#include "image/contact_sheet.h"
-#include "image/draw.h"
-#include "image/encode.h"
-#include "image/heat_map.h"
+#include "image/codec/encode.h"
+#include "image/draw/contact_sheet.h"
+#include "image/draw/draw.h"
+#include "image/draw/heat_map.h"
 #include "models/catalogue.h"
 #include "predict.h"
 #include "progress.h"

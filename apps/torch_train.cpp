@@ -7,9 +7,9 @@
 
 #include "progress.h"
 #include "train.h"
-#include "train/launch.h"
+#include "train/distributed/launch.h"
+#include "train/distributed/world.h"
 #include "train/trainer.h"
-#include "train/world.h"
 
 namespace cait::app {
 

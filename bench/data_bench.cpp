@@ -10,9 +10,9 @@
 
 #include "cait/error.h"
 #include "core/philox.h"
+#include "data/augment/train_transform.h"
 #include "data/loader.h"
 #include "data/open_dataset.h"
-#include "data/train_transform.h"
 
 namespace cait {
 namespace {

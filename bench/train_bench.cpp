@@ -11,7 +11,7 @@
 #include "models/catalogue.h"
 #include "torch/executor.h"
 #include "torch/runtime.h"
-#include "train/optimizer.h"
+#include "train/optim/optimizer.h"
 #include "train/parameters.h"
 
 namespace cait {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "api/file_facts.h"
-#include "cost/cost.h"
-#include "declare/expected.h"
-#include "declare/initialize.h"
 #include "models/catalogue.h"
+#include "walkers/cost.h"
+#include "walkers/expected.h"
+#include "walkers/initialize.h"
 #include "weights/checksum.h"
 #include "weights/match.h"
 #include "weights/safetensors.h"

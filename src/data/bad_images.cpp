@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "data/display_name.h"
+#include "core/display_name.h"
 
 namespace cait {
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "cait/error.h"
+#include "core/display_name.h"
+#include "core/file_bytes.h"
 #include "core/suggest.h"
-#include "data/display_name.h"
-#include "data/file_bytes.h"
 
 namespace cait {
 

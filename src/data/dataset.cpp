@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "data/file_bytes.h"
+#include "core/file_bytes.h"
 
 namespace cait {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/class_list.h"
-#include "image/decode.h"
+#include "image/codec/decode.h"
 #include "image/image.h"
 
 namespace cait {

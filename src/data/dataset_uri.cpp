@@ -7,8 +7,8 @@
 #include <cctype>
 
 #include "cait/error.h"
+#include "core/display_name.h"
 #include "core/suggest.h"
-#include "data/display_name.h"
 
 namespace cait {
 

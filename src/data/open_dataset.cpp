@@ -7,15 +7,15 @@
 #include <array>
 
 #include "cait/error.h"
+#include "core/display_name.h"
 #include "core/suggest.h"
-#include "data/cifar.h"
-#include "data/csv_dataset.h"
-#include "data/display_name.h"
-#include "data/idx.h"
-#include "data/image_folder.h"
-#include "data/imagenet.h"
-#include "data/inaturalist.h"
-#include "data/tar_shards.h"
+#include "data/sources/cifar.h"
+#include "data/sources/csv_dataset.h"
+#include "data/sources/idx.h"
+#include "data/sources/image_folder.h"
+#include "data/sources/imagenet.h"
+#include "data/sources/inaturalist.h"
+#include "data/sources/tar_shards.h"
 
 namespace cait {
 

@@ -14,9 +14,9 @@
 #include "cait/error.h"
 #include "core/atomic_file.h"
 #include "data/shuffle.h"
-#include "data/tar_archive.h"
-#include "data/tar_shards.h"
-#include "image/encode.h"
+#include "data/sources/tar_archive.h"
+#include "data/sources/tar_shards.h"
+#include "image/codec/encode.h"
 
 namespace cait {
 

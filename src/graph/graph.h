@@ -11,16 +11,11 @@
 #include <vector>
 
 #include "cait/tensor.h"
+#include "core/image_size.h"
 #include "graph/init.h"
 #include "graph/ops.h"
 
 namespace cait {
-
-struct ImageSize {
-    std::int64_t height = 224;
-    std::int64_t width = 224;
-    bool operator==(const ImageSize&) const = default;
-};
 
 enum class Mode { infer, train };
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "data/mixup.h"
-#include "data/random_erasing.h"
-#include "data/train_transform.h"
+#include "data/augment/mixup.h"
+#include "data/augment/random_erasing.h"
+#include "data/augment/train_transform.h"
 
 namespace cait {
 

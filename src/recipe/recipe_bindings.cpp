@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "cait/error.h"
-#include "data/evaluation_transform.h"
-#include "image/pixel_font.h"
+#include "image/draw/pixel_font.h"
+#include "prepare/evaluation_transform.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "data/mixup.h"
-#include "data/train_transform.h"
+#include "data/augment/mixup.h"
+#include "data/augment/train_transform.h"
 #include "recipe/recipe.h"
 
 namespace cait {

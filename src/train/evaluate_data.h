@@ -8,7 +8,7 @@
 #include "cait/train.h"
 #include "data/bad_images.h"
 #include "data/dataset.h"
-#include "evaluate/evaluation.h"
+#include "measure/evaluation.h"
 
 namespace cait {
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "data/loader.h"
-#include "evaluate/evaluation.h"
+#include "measure/evaluation.h"
 #include "torch/executor.h"
 
 namespace cait {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/preparation.h"
+#include "prepare/preparation.h"
 
 namespace cait {
 

@@ -7,7 +7,7 @@
 
 #include "cait/train.h"
 #include "recipe/recipe.h"
-#include "train/world.h"
+#include "train/distributed/world.h"
 
 namespace cait {
 

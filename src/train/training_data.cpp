@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/philox.h"
-#include "data/mixup.h"
+#include "data/augment/mixup.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
 #include "recipe/recipe_data.h"

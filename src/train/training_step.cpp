@@ -9,8 +9,8 @@
 #include "models/catalogue.h"
 #include "torch/convert.h"
 #include "train/bad_tensor.h"
-#include "train/batch_norm_sync.h"
-#include "train/clip.h"
+#include "train/distributed/batch_norm_sync.h"
+#include "train/optim/clip.h"
 
 namespace cait {
 

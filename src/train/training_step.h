@@ -10,12 +10,12 @@
 #include "data/batch.h"
 #include "recipe/recipe.h"
 #include "torch/executor.h"
-#include "train/ema.h"
-#include "train/gradient_sync.h"
+#include "train/distributed/gradient_sync.h"
+#include "train/distributed/process_group.h"
 #include "train/losses.h"
-#include "train/optimizer.h"
+#include "train/optim/ema.h"
+#include "train/optim/optimizer.h"
 #include "train/parameters.h"
-#include "train/process_group.h"
 #include "train/teacher.h"
 
 namespace cait {

@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "cait/train.h"
-#include "declare/initialize.h"
 #include "models/catalogue.h"
 #include "support/near.h"
 #include "torch/convert.h"
 #include "torch/executor.h"
+#include "walkers/initialize.h"
 
 namespace cait {
 namespace {

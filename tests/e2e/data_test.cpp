@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "e2e/command.h"
-#include "image/decode.h"
+#include "image/codec/decode.h"
 #include "support/http_server.h"
 #include "unit/data/support.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/philox.h"
 #include "e2e/command.h"
-#include "image/encode.h"
+#include "image/codec/encode.h"
 #include "weights/safetensors.h"
 
 namespace cait::e2e {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "cait/error.h"
-#include "image/decode.h"
+#include "image/codec/decode.h"
 
 namespace cait {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decode_any.h"
-#include "image/byte_order.h"
+#include "image/codec/byte_order.h"
 
 namespace {
 

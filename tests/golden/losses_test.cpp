@@ -2,7 +2,7 @@
 // numbers.
 #include <gtest/gtest.h>
 
-#include "data/mixup.h"
+#include "data/augment/mixup.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
 #include "torch/convert.h"

@@ -9,11 +9,11 @@
 #include "golden/pattern.h"
 #include "models/catalogue.h"
 #include "torch/convert.h"
-#include "train/clip.h"
-#include "train/ema.h"
 #include "train/losses.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
+#include "train/optim/clip.h"
+#include "train/optim/ema.h"
+#include "train/optim/optimizer.h"
+#include "train/optim/schedule.h"
 
 namespace cait {
 namespace {

@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "train/network.h"
-#include "train/process_group.h"
+#include "train/distributed/network.h"
+#include "train/distributed/process_group.h"
 
 namespace cait::test {
 

@@ -3,7 +3,7 @@
 #include "data/open_dataset.h"
 #include "support/broken_images.h"
 #include "unit/data/memory_dataset.h"
-#include "unit/image/decode_support.h"
+#include "unit/image/codec/decode_support.h"
 
 namespace cait::data_test {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "data/augment/mixup.h"
+#include "data/augment/train_transform.h"
 #include "data/loader.h"
-#include "data/mixup.h"
 #include "data/open_dataset.h"
-#include "data/train_transform.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {

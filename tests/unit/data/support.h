@@ -17,7 +17,7 @@
 
 #include "cait/error.h"
 #include "data/dataset.h"
-#include "image/encode.h"
+#include "image/codec/encode.h"
 #include "unit/core/temporary_folder.h"
 
 namespace cait::data_test {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cait/model.h"
-#include "evaluate/match_classes.h"
+#include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "torch/convert.h"
 #include "train/evaluate_data.h"

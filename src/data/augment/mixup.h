@@ -1,0 +1,66 @@
+// Mixup (Zhang et al. 2017) and CutMix (Yun et al. 2019) of a batch with its own reverse, and the
+// label targets that go with them, after timm.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/philox.h"
+#include "data/augment/random_crop.h"
+
+namespace cait {
+
+enum class MixMode {
+    batch,    // one draw for the whole batch
+    pair,     // one per image and its partner
+    element,  // one per image
+};
+
+std::string_view mix_mode_name(MixMode mode);   // timm's: batch, pair, elem
+MixMode parse_mix_mode(std::string_view name);  // throws UsageError
+
+struct Mixup {
+    double mixup_alpha = 0.8;  // share ~ Beta(alpha, alpha); 0: off
+    double cutmix_alpha = 1.0;
+    std::optional<Interval> cutmix_range{};  // sides of the box as shares, instead of by alpha
+    double probability = 1;                  // of mixing at all, per draw
+    double switch_probability = 0.5;         // of CutMix where both are on
+    MixMode mode = MixMode::batch;
+    bool correct_share = true;  // from the box as it was clipped by the border
+    double smoothing = 0.1;
+    std::int64_t classes = 1000;
+
+    void check() const;  // throws UsageError that names the field
+    bool active() const { return mixup_alpha > 0 || cutmix_alpha > 0 || cutmix_range.has_value(); }
+    bool operator==(const Mixup&) const = default;
+};
+
+// What happens to one image: image * share + partner * (1 - share), or the box is the partner's.
+struct MixDraw {
+    double share = 1;  // of the image's own label
+    bool cut = false;
+    Rectangle box{};
+    bool operator==(const MixDraw&) const = default;
+};
+
+// One entry per image of the batch; image i is mixed with image size - 1 - i. Throws UsageError for
+// an odd size.
+std::vector<MixDraw> draw_mix(const Mixup& mixup, std::int64_t size, std::int64_t height,
+                              std::int64_t width, RandomStream& random);
+
+// In place on (size, channels, height, width).
+void apply_mix(std::span<const MixDraw> draws, std::int64_t channels, std::int64_t height,
+               std::int64_t width, std::span<float> images);
+
+// (size, classes): 1 - smoothing on the label and smoothing spread over all, mixed by the shares.
+// Without draws, the plain targets. Throws Error that names a label outside the classes.
+void mix_targets(const Mixup& mixup, std::span<const MixDraw> draws,
+                 std::span<const std::int64_t> labels, std::span<float> targets);
+
+// Beta(alpha, alpha).
+double draw_beta(double alpha, RandomStream& random);
+
+}  // namespace cait

@@ -1,0 +1,19 @@
+// 3-Augment of DeiT III (Touvron et al. 2022): grey, solarised or blurred, each as likely as the
+// others.
+#pragma once
+
+#include "core/philox.h"
+#include "data/augment/operation.h"
+#include "data/augment/random_crop.h"
+
+namespace cait {
+
+struct ThreeAugment {
+    static constexpr double kThreshold = 128;
+    static constexpr Interval kRadius{0.1, 2.0};
+
+    OperationList draw(RandomStream& random) const;
+    bool operator==(const ThreeAugment&) const = default;
+};
+
+}  // namespace cait

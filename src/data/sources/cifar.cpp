@@ -1,0 +1,143 @@
+#include "data/sources/cifar.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "cait/error.h"
+#include "core/display_name.h"
+#include "core/mapped_file.h"
+#include "image/ops/colour_convert.h"
+#include "image/view.h"
+
+namespace cait {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kSide = 32;
+constexpr std::size_t kPlane = kSide * kSide;
+constexpr std::size_t kPixels = 3 * kPlane;
+
+struct RecordFile {
+    fs::path path;
+    std::shared_ptr<const MappedFile> mapping;
+    std::size_t first = 0;  // index of its first record
+};
+
+class CifarDataset final : public Dataset {
+public:
+    // `label_bytes` stand in front of the pixels of each record; the one at `label_at` counts.
+    CifarDataset(std::string source, ClassList classes, const std::vector<fs::path>& paths,
+                 std::size_t label_bytes, std::size_t label_at)
+        : Dataset(std::move(source), std::move(classes)),
+          record_(label_bytes + kPixels),
+          label_at_(label_at) {
+        for (const fs::path& path : paths) add_file(path);
+        for (std::size_t i = 0; i < size_; ++i)
+            if (label(i) >= std::int64_t(this->classes().size()))
+                throw Error(fmt::format("{}: label {}: expected less than {}", name(i), label(i),
+                                        this->classes().size()));
+    }
+
+    std::size_t size() const noexcept override { return size_; }
+
+    std::string name(std::size_t i) const override {
+        const RecordFile& file = file_of(i);
+        return fmt::format("{}: record {}", file.path.string(), i - file.first);
+    }
+
+    std::int64_t label(std::size_t i) const override {
+        return std::int64_t(std::uint8_t(record(i)[label_at_]));
+    }
+
+    void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
+        const auto* red = reinterpret_cast<const std::uint8_t*>(record(i) + record_ - kPixels);
+        const std::uint8_t* green = red + kPlane;
+        const std::uint8_t* blue = green + kPlane;
+        reshape(out, kSide, kSide, 3);
+        std::uint8_t* target = out.pixels.data();
+        for (std::size_t p = 0; p < kPlane; ++p) {
+            target[3 * p] = red[p];
+            target[3 * p + 1] = green[p];
+            target[3 * p + 2] = blue[p];
+        }
+        if (options.channels == 1) to_grey(out);
+    }
+
+private:
+    void add_file(const fs::path& path) {
+        RecordFile file{path, MappedFile::open(path), size_};
+        const std::size_t bytes = file.mapping->bytes().size();
+        if (bytes == 0 || bytes % record_ != 0)
+            throw Error(fmt::format("{}: expected records of {} bytes, found {} bytes",
+                                    path.string(), record_, bytes));
+        size_ += bytes / record_;
+        files_.push_back(std::move(file));
+    }
+
+    const RecordFile& file_of(std::size_t i) const {
+        std::size_t last = files_.size() - 1;
+        while (files_[last].first > i) --last;  // one file, or five
+        return files_[last];
+    }
+
+    const std::byte* record(std::size_t i) const {
+        const RecordFile& file = file_of(i);
+        return file.mapping->bytes().data() + (i - file.first) * record_;
+    }
+
+    std::size_t record_;
+    std::size_t label_at_;
+    std::size_t size_ = 0;
+    std::vector<RecordFile> files_;
+};
+
+// PATH itself, or the folder inside it that the official archive unpacks to.
+fs::path find_folder(const DatasetUri& uri, const std::string& unpacked, const std::string& file) {
+    for (const fs::path& folder : {fs::path(uri.path), fs::path(uri.path) / unpacked}) {
+        if (fs::exists(folder / file)) return folder;
+        for (const char* packed : {".xz", ".gz"})
+            if (fs::exists(folder / (file + packed)))
+                throw Error(
+                    fmt::format("{}: found {}{}, expected {}: unpack it first ({} -dk {}{})",
+                                uri.text, file, packed, file, packed[1] == 'x' ? "xz" : "gzip",
+                                (folder / file).string(), packed));
+    }
+    throw Error(fmt::format("{}: expected {} in {} or in {}", uri.text, file,
+                            fs::path(uri.path).string(), (fs::path(uri.path) / unpacked).string()));
+}
+
+bool is_train(Split split) { return split == Split::any || split == Split::train; }
+
+}  // namespace
+
+DatasetPtr open_cifar10(const DatasetUri& uri, Split split) {
+    const bool train = is_train(split);
+    const fs::path folder =
+        find_folder(uri, "cifar-10-batches-bin", train ? "data_batch_1.bin" : "test_batch.bin");
+    std::vector<fs::path> files;
+    if (train)
+        for (int i = 1; i <= 5; ++i) files.push_back(folder / fmt::format("data_batch_{}.bin", i));
+    else
+        files.push_back(folder / "test_batch.bin");
+    return std::make_shared<CifarDataset>(
+        uri.text, ClassList{read_class_file(folder / "batches.meta.txt"), false}, files, 1, 0);
+}
+
+DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
+    const std::string labels = uri.option("labels").value_or("fine");
+    if (labels != "fine" && labels != "coarse")
+        throw UsageError(fmt::format("{}: labels: expected fine or coarse, found {}", uri.text,
+                                     display_name(labels)));
+    const std::string file = is_train(split) ? "train.bin" : "test.bin";
+    const fs::path folder = find_folder(uri, "cifar-100-binary", file);
+    const std::size_t label_at = labels == "coarse" ? 0 : 1;
+    return std::make_shared<CifarDataset>(
+        uri.text, ClassList{read_class_file(folder / (labels + "_label_names.txt")), false},
+        std::vector<fs::path>{folder / file}, 2, label_at);
+}
+
+}  // namespace cait

@@ -1,0 +1,86 @@
+#include "data/sources/csv_dataset.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+#include "core/atomic_file.h"
+#include "core/display_name.h"
+#include "core/file_bytes.h"
+#include "data/sources/csv_reader.h"
+#include "data/sources/file_dataset.h"
+
+namespace cait {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kLargestTable = std::size_t{1} << 32;
+
+std::size_t find_column(const std::vector<std::string>& header, const std::string& name,
+                        const std::string& file) {
+    const auto found = std::ranges::find(header, name);
+    if (found == header.end())
+        throw Error(fmt::format("{}: expected a column '{}', found {}", file, name,
+                                display_name(fmt::format("{}", fmt::join(header, ",")))));
+    return std::size_t(found - header.begin());
+}
+
+}  // namespace
+
+DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
+    const std::string text = read_text(uri.path, kLargestTable);
+    CsvReader reader(text, uri.path);
+    std::vector<std::string> row;
+    if (!reader.next(row))
+        throw Error(fmt::format("{}: expected a header row, found an empty file", uri.path));
+    const std::size_t columns = row.size();
+    const std::size_t path = find_column(row, uri.option("path").value_or("path"), uri.path);
+    const std::size_t label = find_column(row, uri.option("label").value_or("label"), uri.path);
+
+    FileList list;
+    list.root = uri.option("root").value_or(fs::path(uri.path).parent_path().string());
+    std::vector<std::string> labels;
+    while (reader.next(row)) {
+        if (row.size() != columns)
+            throw Error(fmt::format("{}:{}: expected {} fields, found {}", uri.path, reader.line(),
+                                    columns, row.size()));
+        for (const std::size_t column : {path, label})
+            if (row[column].empty())
+                throw Error(fmt::format("{}:{}: the {} is empty", uri.path, reader.line(),
+                                        column == path ? "path" : "label"));
+        list.files.push_back(std::move(row[path]));
+        labels.push_back(std::move(row[label]));
+    }
+    IndexedLabels indexed = index_labels(labels);
+    list.labels = std::move(indexed.labels);
+    list.classes = std::move(indexed.classes);
+    return make_file_dataset(uri.path, std::move(list));
+}
+
+void write_csv_dataset(const Dataset& dataset, std::span<const std::size_t> indices,
+                       const fs::path& file) {
+    const fs::path folder = fs::absolute(file).parent_path().lexically_normal();
+    AtomicFile out(file);
+    std::string text = "path,label\n";
+    for (const std::size_t index : indices) {
+        const auto image = dataset.file(index);
+        if (!image)
+            throw UsageError(
+                fmt::format("{}: its images are not files of their own, so a list of "
+                            "paths cannot name them",
+                            dataset.source()));
+        const fs::path absolute = fs::absolute(*image).lexically_normal();
+        const fs::path relative = absolute.lexically_relative(folder);
+        const bool below = !relative.empty() && *relative.begin() != "..";
+        const std::string& name = dataset.classes()[std::size_t(dataset.label(index))];
+        text += csv_field((below ? relative : absolute).string()) + "," + csv_field(name) + "\n";
+    }
+    out.write(text);
+    out.commit();
+}
+
+}  // namespace cait

@@ -1,0 +1,44 @@
+#include "data/sources/file_dataset.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cait/error.h"
+#include "core/file_bytes.h"
+
+namespace cait {
+
+namespace {
+
+class FileDataset final : public Dataset {
+public:
+    FileDataset(std::string source, FileList list)
+        : Dataset(std::move(source), std::move(list.classes)), list_(std::move(list)) {}
+
+    std::size_t size() const noexcept override { return list_.files.size(); }
+    std::string name(std::size_t i) const override { return path(i).string(); }
+    void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
+        const std::filesystem::path file_path = path(i);
+        decode_image_into(out, read_bytes(file_path), file_path.string(), options);
+    }
+    std::int64_t label(std::size_t i) const override { return list_.labels[i]; }
+    std::vector<std::int64_t> labels(std::size_t i) const override {
+        return list_.answers.empty() ? Dataset::labels(i) : list_.answers[i];
+    }
+    std::optional<std::filesystem::path> file(std::size_t i) const override { return path(i); }
+
+private:
+    std::filesystem::path path(std::size_t i) const { return list_.root / list_.files[i]; }
+
+    FileList list_;
+};
+
+}  // namespace
+
+DatasetPtr make_file_dataset(std::string source, FileList list) {
+    if (list.files.empty()) throw Error(fmt::format("{}: holds no images", source));
+    return std::make_shared<FileDataset>(std::move(source), std::move(list));
+}
+
+}  // namespace cait

@@ -1,0 +1,18 @@
+// JPEG through libjpeg-turbo, with the settings that give Pillow's pixels.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "image/codec/decode.h"
+#include "image/codec/jpeg_markers.h"
+
+namespace cait {
+
+// The caller has checked header.width * header.height. Gives 1 channel only for a grey file of
+// which grey is wanted, else 3.
+void decode_jpeg(Image& image, std::span<const std::byte> bytes, const JpegHeader& header,
+                 const std::string& name, const DecodeOptions& options);
+
+}  // namespace cait

@@ -1,0 +1,18 @@
+// PNG through libpng, pushed: that way libpng stops inflating where the image is complete.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "image/codec/decode.h"
+#include "image/codec/png_chunks.h"
+
+namespace cait {
+
+// The caller has checked header.width * header.height. Gives 1 channel only for a grey file of
+// which grey is wanted, else 3.
+void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader& header,
+                const std::string& name, const DecodeOptions& options);
+
+}  // namespace cait

@@ -1,0 +1,101 @@
+#include "image/codec/decode_webp.h"
+
+#include <fmt/format.h>
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <utility>
+
+#include "image/codec/exif.h"
+
+namespace cait {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& name, const char* what) {
+    throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed WebP: {}", name, what));
+}
+
+const char* text_of(VP8StatusCode status) {
+    switch (status) {
+        case VP8_STATUS_OUT_OF_MEMORY: return "out of memory";
+        case VP8_STATUS_UNSUPPORTED_FEATURE: return "unsupported feature";
+        case VP8_STATUS_SUSPENDED:
+        case VP8_STATUS_NOT_ENOUGH_DATA: return "truncated";
+        default: return "the compressed data is damaged";
+    }
+}
+
+struct Frame : WebPIterator {
+    Frame() : WebPIterator{} {}
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+    ~Frame() { WebPDemuxReleaseIterator(this); }
+};
+
+struct MetadataChunk : WebPChunkIterator {
+    MetadataChunk() : WebPChunkIterator{} {}
+    MetadataChunk(const MetadataChunk&) = delete;
+    MetadataChunk& operator=(const MetadataChunk&) = delete;
+    ~MetadataChunk() { WebPDemuxReleaseChunkIterator(this); }
+};
+
+}  // namespace
+
+void WebpFile::Delete::operator()(WebPDemuxer* demuxer) const { WebPDemuxDelete(demuxer); }
+
+WebpFile::WebpFile(std::span<const std::byte> bytes, std::string name) : name_(std::move(name)) {
+    const WebPData data{reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+    demuxer_.reset(WebPDemux(&data));
+    if (demuxer_ == nullptr) fail(name_, "truncated, or its chunks are damaged");
+}
+
+std::int64_t WebpFile::width() const { return WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH); }
+
+std::int64_t WebpFile::height() const {
+    return WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_HEIGHT);
+}
+
+bool WebpFile::has_alpha() const {
+    return (WebPDemuxGetI(demuxer_.get(), WEBP_FF_FORMAT_FLAGS) & ALPHA_FLAG) != 0;
+}
+
+int WebpFile::orientation() const {
+    MetadataChunk chunk;
+    if (WebPDemuxGetChunk(demuxer_.get(), "EXIF", 1, &chunk) == 0) return 1;
+    return exif_orientation(std::as_bytes(std::span(chunk.chunk.bytes, chunk.chunk.size)));
+}
+
+void WebpFile::decode(Image& image) const {
+    Frame frame;
+    if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame) == 0 || frame.complete == 0)
+        fail(name_, "no whole frame");
+    WebPDecoderConfig config;
+    if (WebPInitDecoderConfig(&config) == 0) fail(name_, "libwebp has another version");
+    const VP8StatusCode header =
+        WebPGetFeatures(frame.fragment.bytes, frame.fragment.size, &config.input);
+    if (header != VP8_STATUS_OK) fail(name_, text_of(header));
+    if (config.input.width != frame.width || config.input.height != frame.height ||
+        frame.x_offset < 0 || frame.y_offset < 0 || frame.x_offset + frame.width > width() ||
+        frame.y_offset + frame.height > height())
+        fail(name_, "a frame lies outside the canvas");
+
+    image.width = width();
+    image.height = height();
+    image.channels = 3;
+    // What a frame of an animation does not cover is black.
+    const bool whole = frame.width == image.width && frame.height == image.height;
+    if (!whole) image.pixels.clear();
+    image.pixels.resize(std::size_t(image.width * image.height * 3));
+    const std::size_t start = std::size_t(frame.y_offset * image.width + frame.x_offset) * 3;
+    config.output.colorspace = MODE_RGB;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA.rgba = image.pixels.data() + start;
+    config.output.u.RGBA.stride = int(image.width * 3);
+    config.output.u.RGBA.size = image.pixels.size() - start;
+    const VP8StatusCode status = WebPDecode(frame.fragment.bytes, frame.fragment.size, &config);
+    WebPFreeDecBuffer(&config.output);
+    if (status != VP8_STATUS_OK) fail(name_, text_of(status));
+}
+
+}  // namespace cait

@@ -1,0 +1,95 @@
+#include "report/html.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "image/codec/encode.h"
+
+namespace cait {
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+bool continues(std::string_view text, std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+}
+
+// Length of the UTF-8 character that starts here; 0 when none does. Too long forms, surrogates and
+// what lies beyond Unicode are none.
+std::size_t character_at(std::string_view text, std::size_t at) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    if (first < 0x80) return 1;
+    const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if (!continues(text, at + i)) return 0;
+    const auto second = static_cast<unsigned char>(text[at + 1]);
+    const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+    return refused ? 0 : length;
+}
+
+std::string_view entity_of(char c) {
+    switch (c) {
+        case '&': return "&amp;";
+        case '<': return "&lt;";
+        case '>': return "&gt;";
+        case '"': return "&quot;";
+        case '\'': return "&#39;";
+        default: return {};
+    }
+}
+
+bool is_control(char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+}
+
+}  // namespace
+
+std::string html_text(std::string_view text) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t length = character_at(text, i);
+        if (length == 0 || is_control(text[i]))
+            result += kReplacement;
+        else if (const std::string_view entity = entity_of(text[i]); !entity.empty())
+            result += entity;
+        else
+            result += text.substr(i, length);
+        i += length == 0 ? 1 : length;
+    }
+    return result;
+}
+
+std::string cut_text(std::string_view text, std::size_t most) {
+    std::size_t characters = 0;
+    for (std::size_t i = 0; i < text.size(); ++characters) {
+        if (characters == most) return std::string(text.substr(0, i)) + "…";
+        const std::size_t length = character_at(text, i);
+        i += length == 0 ? 1 : length;
+    }
+    return std::string(text);
+}
+
+std::string base64(std::span<const std::byte> bytes) {
+    constexpr std::string_view kDigits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string result;
+    result.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        const std::size_t present = std::min<std::size_t>(bytes.size() - i, 3);
+        std::uint32_t group = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+            group = group << 8 | (k < present ? std::uint32_t(bytes[i + k]) : 0);
+        for (std::size_t k = 0; k < 4; ++k)
+            result += k <= present ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+    return result;
+}
+
+std::string png_uri(const Image& image) {
+    return "data:image/png;base64," + base64(encode_png(image));
+}
+
+}  // namespace cait

@@ -1,0 +1,122 @@
+#include "report/metrics_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "cait/error.h"
+#include "core/file_bytes.h"
+
+namespace cait {
+
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* action) {
+    throw Error(fmt::format("{}: cannot {}: {}", path.string(), action, std::strerror(errno)));
+}
+
+std::string line_of(const MetricsRecord& record) {
+    nlohmann::ordered_json json{
+        {"kind", record.kind}, {"step", record.step}, {"epoch", record.epoch}};
+    for (const auto& [name, value] : record.values) json[name] = value;  // NaN becomes null
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+MetricsRecord parse_line(std::string_view line, const std::string& where) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) throw Error(where + ": expected a JSON object");
+    const auto field = [&](const char* name) -> const Json& {
+        const auto found = json.find(name);
+        if (found == json.end()) throw Error(fmt::format("{}: '{}' is missing", where, name));
+        return *found;
+    };
+    if (!field("kind").is_string()) throw Error(where + ": kind: expected a string");
+    if (!field("step").is_number_integer()) throw Error(where + ": step: expected a whole number");
+    MetricsRecord record;
+    record.kind = field("kind").get<std::string>();
+    record.step = field("step").get<std::int64_t>();
+    record.epoch = json.value("epoch", Json()).is_number() ? json["epoch"].get<double>() : 0;
+    for (const auto& [name, value] : json.items()) {
+        if (name == "kind" || name == "step" || name == "epoch") continue;
+        if (value.is_number()) record.values[name] = value.get<double>();
+        if (value.is_null()) record.values[name] = std::nan("");
+    }
+    return record;
+}
+
+// Calls use(record, begin) for each complete line, with the place where it begins, as long as that
+// returns true. Returns the place where it stopped.
+template <class Use>
+std::size_t for_each_line(const std::filesystem::path& path, const std::string& text, Use use) {
+    std::size_t begin = 0;
+    for (std::size_t number = 1; begin < text.size(); ++number) {
+        const std::size_t end = text.find('\n', begin);
+        if (end == std::string::npos) break;  // cut off by a crash
+        const std::string_view line = std::string_view(text).substr(begin, end - begin);
+        if (!use(parse_line(line, fmt::format("{}:{}", path.string(), number)))) break;
+        begin = end + 1;
+    }
+    return begin;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(std::filesystem::path path, int flags) : path_(std::move(path)) {
+    constexpr int kMode = 0666;  // the umask takes away from it
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, kMode);
+    if (fd_ < 0) fail(path_, "open for writing");
+}
+
+MetricsLog::MetricsLog(MetricsLog&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+MetricsLog& MetricsLog::operator=(MetricsLog&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(fd_, other.fd_);
+    return *this;
+}
+
+MetricsLog::~MetricsLog() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+MetricsLog MetricsLog::start(const std::filesystem::path& path) { return {path, O_TRUNC}; }
+
+MetricsLog MetricsLog::resume(const std::filesystem::path& path, std::int64_t step) {
+    MetricsLog log(path, 0);
+    const std::size_t keep = for_each_line(
+        path, read_text(path), [&](const MetricsRecord& record) { return record.step <= step; });
+    if (::ftruncate(log.fd_, off_t(keep)) != 0) fail(path, "truncate");
+    return log;
+}
+
+void MetricsLog::append(const MetricsRecord& record) {
+    const std::string line = line_of(record);
+    std::string_view rest = line;
+    while (!rest.empty()) {
+        const ssize_t written = ::write(fd_, rest.data(), rest.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) fail(path_, "write");
+        rest.remove_prefix(std::size_t(written));
+    }
+}
+
+std::vector<MetricsRecord> read_metrics(const std::filesystem::path& path) {
+    std::vector<MetricsRecord> records;
+    for_each_line(path, read_text(path), [&](MetricsRecord record) {
+        records.push_back(std::move(record));
+        return true;
+    });
+    return records;
+}
+
+}  // namespace cait

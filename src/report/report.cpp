@@ -1,0 +1,111 @@
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/atomic_file.h"
+#include "image/draw/draw.h"
+#include "report/html.h"
+#include "report/line_chart.h"
+#include "report/report_parts.h"
+
+namespace cait {
+
+namespace {
+
+constexpr std::int64_t kPictureSide = 128;
+
+std::string facts_html(const ReportData& data) {
+    if (data.facts.empty()) return {};
+    std::string rows;
+    for (const ReportFact& fact : data.facts)
+        rows += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_text(fact.name),
+                            html_text(fact.value));
+    return section("Facts", "", fmt::format("<dl class=\"facts\">\n{}</dl>\n", rows));
+}
+
+std::string notes_html(const ReportData& data) {
+    std::string items;
+    for (const std::string& note : data.notes)
+        items += fmt::format("<li>{}</li>\n", html_text(note));
+    return items.empty() ? "" : fmt::format("<ul class=\"notes\">\n{}</ul>\n", items);
+}
+
+std::string recipe_html(const ReportData& data) {
+    if (data.recipe.empty()) return {};
+    return section("Recipe", "Everything that is needed to repeat the run.",
+                   fmt::format("<pre>{}</pre>\n", html_text(data.recipe)));
+}
+
+}  // namespace
+
+std::string class_label(const ReportData& data, std::int64_t label, std::size_t most) {
+    if (label < 0 || std::size_t(label) >= data.classes.size()) return fmt::format("#{}", label);
+    return html_text(cut_text(data.classes[std::size_t(label)], most));
+}
+
+std::string section(std::string_view title, std::string_view explanation,
+                    std::string_view content) {
+    if (content.empty()) return {};
+    return fmt::format(
+        "<section>\n<h2>{}</h2>\n{}{}</section>\n", title,
+        explanation.empty() ? "" : fmt::format("<p class=\"why\">{}</p>\n", explanation), content);
+}
+
+std::string report_headline(const ReportData& data) {
+    if (!data.evaluation) return {};
+    const Metrics& m = *data.evaluation;
+    std::string tiles;
+    const auto tile = [&](const std::string& name, const std::string& value) {
+        tiles += fmt::format("<div><span>{}</span><b>{}</b></div>\n", name, value);
+    };
+    tile(m.several_labels() ? "Top-1 (any right label)" : "Top-1",
+         fmt::format("{:.2f} %", 100 * m.top1()));
+    if (m.classes() > 5) tile("Top-5", fmt::format("{:.2f} %", 100 * m.top5()));
+    tile("Mean over classes", fmt::format("{:.2f} %", 100 * m.mean_class_accuracy()));
+    tile("Loss", fmt::format("{:.4f}", m.loss()));
+    tile("Calibration error", fmt::format("{:.2f} %", 100 * m.ece()));
+    tile("Images", fmt::format("{}", m.images()));
+    return fmt::format("<div class=\"tiles\">\n{}</div>\n", tiles);
+}
+
+std::string report_html(const ReportData& data) {
+    std::string body = fmt::format("<header><h1>{}</h1></header>\n", html_text(data.title));
+    body += report_headline(data) + notes_html(data);
+    body += report_curves(data);
+    body += "<div class=\"pair\">\n" + report_reliability(data) + report_classes(data) + "</div>\n";
+    body += report_confusion(data) + report_worst(data) + report_disagreement(data);
+    body += report_timing(data) + facts_html(data) + recipe_html(data);
+    // The policy makes the browser hold what this file promises: no network, no script.
+    return fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        "style-src 'unsafe-inline'; img-src data:\">\n"
+        "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n"
+        "</html>\n",
+        html_text(data.title), report_style(), body);
+}
+
+void write_report(const std::filesystem::path& path, const ReportData& data) {
+    AtomicFile file(path);
+    file.write(report_html(data));
+    file.commit();
+}
+
+std::vector<ReportMistake> report_mistakes(const Dataset& dataset, std::span<const Mistake> worst) {
+    std::vector<ReportMistake> list;
+    for (const Mistake& mistake : worst) {
+        ReportMistake shown{mistake, dataset.name(mistake.index), {}};
+        try {
+            shown.picture = fitted(dataset.image(mistake.index), kPictureSide);
+        } catch (const Error&) {  // changed since the evaluation: the report goes without
+            shown.picture = {};
+        }
+        list.push_back(std::move(shown));
+    }
+    return list;
+}
+
+}  // namespace cait

@@ -1,0 +1,51 @@
+// report.html: one page that shows a run or an evaluation. It holds everything that it needs
+// (drawings, pictures, style), asks no network for anything and runs no script.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "image/image.h"
+#include "measure/disagreement.h"
+#include "measure/metrics.h"
+#include "report/metrics_log.h"
+
+namespace cait {
+
+struct ReportFact {
+    std::string name;   // "model"
+    std::string value;  // "cait_xxs24_224, 12.0 M parameters"
+};
+
+struct ReportMistake {
+    Mistake mistake;
+    std::string name;  // of the image
+    Image picture;     // small; empty where the image could not be read again
+};
+
+// Every part may be left empty, and is then left out of the page. Texts may hold anything.
+struct ReportData {
+    std::string title;
+    std::vector<ReportFact> facts;        // model, parameters, data, machine, seed, versions …
+    std::vector<std::string> notes;       // what a reader should know: skipped images …
+    std::vector<MetricsRecord> records;   // of metrics.jsonl: curves and times
+    std::optional<Metrics> evaluation;    // of the last or best state
+    std::vector<std::string> classes;     // names; a class without one is shown as its number
+    std::vector<ReportMistake> mistakes;  // most confident first
+    std::optional<DisagreementTable> disagreement;
+    std::string recipe;  // the text of recipe.toml
+};
+
+std::string report_html(const ReportData& data);
+
+// Replaces the file whole or not at all.
+void write_report(const std::filesystem::path& path, const ReportData& data);
+
+// The pictures of metrics.worst(), small enough for a page.
+std::vector<ReportMistake> report_mistakes(const Dataset& dataset, std::span<const Mistake> worst);
+
+}  // namespace cait

@@ -1,0 +1,130 @@
+#include "report/tensorboard.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <span>
+
+#include "cait/error.h"
+#include "image/codec/encode.h"
+#include "report/crc32c.h"
+#include "report/protobuf_writer.h"
+
+namespace cait {
+
+namespace {
+
+// Field numbers of tensorflow.Event, Summary and what they contain.
+constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;
+constexpr int kSummaryValue = 1;
+constexpr int kTag = 1, kSimpleValue = 2, kImage = 4, kTensor = 8, kMetadata = 9;
+constexpr int kSessionStart = 1;
+constexpr int kStringTensor = 7;  // DT_STRING
+constexpr int kTensorClass = 2;   // DATA_CLASS_TENSOR
+
+double now_seconds() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return "host";
+    return name.data();
+}
+
+std::string little_endian(std::uint64_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += char(value >> (8 * i));
+    return text;
+}
+
+// A TFRecord: length, its checksum, the content, its checksum.
+std::string framed(std::string_view content) {
+    const std::string length = little_endian(content.size(), 8);
+    const auto checksum = [](std::string_view text) {
+        return little_endian(masked_crc32c(std::as_bytes(std::span(text))), 4);
+    };
+    return fmt::format("{}{}{}{}", length, checksum(length), content, checksum(content));
+}
+
+std::string summary(const ProtobufWriter& value) {
+    return ProtobufWriter().message(kSummary, ProtobufWriter().message(kSummaryValue, value)).str();
+}
+
+}  // namespace
+
+TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        throw Error(fmt::format("{}: cannot create folder: {}", folder.string(), error.message()));
+    // A run that is stopped and resumed within a second gets a new name all the same.
+    for (int number = 0; fd_ < 0; ++number) {
+        path_ = folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}", long(now_seconds()),
+                                     host_name(), ::getpid(), number);
+        fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        if (fd_ < 0 && errno != EEXIST)
+            throw Error(fmt::format("{}: cannot create: {}", path_.string(), std::strerror(errno)));
+    }
+    write_event(0, ProtobufWriter().bytes(kFileVersion, "brain.Event:2").str());
+}
+
+TensorBoardWriter::~TensorBoardWriter() { ::close(fd_); }
+
+void TensorBoardWriter::write_event(std::int64_t step, std::string_view content) {
+    const std::string record =
+        framed(ProtobufWriter().number(kWallTime, now_seconds()).integer(kStep, step).str() +
+               std::string(content));
+    std::string_view rest = record;
+    while (!rest.empty()) {
+        const ssize_t written = ::write(fd_, rest.data(), rest.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0)
+            throw Error(fmt::format("{}: cannot write: {}", path_.string(), std::strerror(errno)));
+        rest.remove_prefix(std::size_t(written));
+    }
+}
+
+void TensorBoardWriter::scalar(std::string_view tag, std::int64_t step, double value) {
+    write_event(step,
+                summary(ProtobufWriter().bytes(kTag, tag).number(kSimpleValue, float(value))));
+}
+
+void TensorBoardWriter::text(std::string_view tag, std::int64_t step, std::string_view markdown) {
+    // SummaryMetadata{plugin_data{plugin_name}, data_class}, TensorProto{dtype, shape [1], value}
+    const ProtobufWriter metadata =
+        ProtobufWriter().message(1, ProtobufWriter().bytes(1, "text")).integer(4, kTensorClass);
+    const ProtobufWriter shape = ProtobufWriter().message(2, ProtobufWriter().integer(1, 1));
+    const ProtobufWriter tensor =
+        ProtobufWriter().integer(1, kStringTensor).message(2, shape).bytes(8, markdown);
+    write_event(step, summary(ProtobufWriter()
+                                  .bytes(kTag, tag)
+                                  .message(kTensor, tensor)
+                                  .message(kMetadata, metadata)));
+}
+
+void TensorBoardWriter::image(std::string_view tag, std::int64_t step, const Image& image) {
+    const std::vector<std::byte> png = encode_png(image);
+    const ProtobufWriter picture =
+        ProtobufWriter()
+            .integer(1, image.height)
+            .integer(2, image.width)
+            .integer(3, image.channels)
+            .bytes(4, {reinterpret_cast<const char*>(png.data()), png.size()});
+    write_event(step, summary(ProtobufWriter().bytes(kTag, tag).message(kImage, picture)));
+}
+
+void TensorBoardWriter::resumed_at(std::int64_t step) {
+    // TensorBoard forgets this step and those after it.
+    write_event(
+        step + 1,
+        ProtobufWriter().message(kSessionLog, ProtobufWriter().integer(1, kSessionStart)).str());
+}
+
+}  // namespace cait

@@ -1,0 +1,169 @@
+// LAMB: "Large Batch Optimization for Deep Learning", You et al. 2019 (arXiv 1904.00962), as timm's
+// Lamb and NVIDIA's FusedLAMB have it: bias correction, averaged gradients, weight decay inside the
+// update, and the trust ratio |weights| / |update| only where there is weight decay. Both of them
+// also clip the global norm of the gradients at 1; here that is optim.clip, off by default.
+#include <algorithm>
+#include <cmath>
+
+#include "train/optim/chunks.h"
+#include "train/optim/optimizer.h"
+
+namespace cait {
+
+namespace {
+
+struct Coefficients {
+    float beta1, rest1;
+    float beta2, rest2;
+    float first_scale;  // makes the first moment unbiased
+    float root_scale;   // makes the root of the second moment unbiased
+    float epsilon;
+    float decay;
+};
+
+struct Memory {
+    float* __restrict__ value;
+    const float* __restrict__ grad;
+    float* __restrict__ m;
+    float* __restrict__ v;
+    std::int64_t count;
+};
+
+// Sums of squares of a chunk.
+struct Squares {
+    double values = 0;
+    double updates = 0;
+};
+
+// Elements whose updates lie in the first-level cache between the two halves of a pass.
+constexpr std::int64_t kBlock = 1024;
+
+// The first pass moves both moments and measures; the second works the update out again from them,
+// which is cheaper than to write it down and read it back.
+void updates_of(const Memory& at, std::int64_t begin, std::int64_t count, const Coefficients& c,
+                float* __restrict__ out) {
+    const float* __restrict__ value = at.value + begin;
+    const float* __restrict__ m = at.m + begin;
+    const float* __restrict__ v = at.v + begin;
+    for (std::int64_t i = 0; i < count; ++i)
+        out[i] = (m[i] * c.first_scale) / (std::sqrt(v[i]) * c.root_scale + c.epsilon) +
+                 c.decay * value[i];
+}
+
+void move_moments(const Memory& at, const Coefficients& c) {
+    const float* __restrict__ grad = at.grad;
+    float* __restrict__ m = at.m;
+    float* __restrict__ v = at.v;
+    for (std::int64_t i = 0; i < at.count; ++i) {
+        const float g = grad[i];
+        m[i] = c.beta1 * m[i] + c.rest1 * g;
+        v[i] = c.beta2 * v[i] + c.rest2 * (g * g);
+    }
+}
+
+Squares measure(const Memory& at, const Coefficients& c) {
+    Squares squares;
+    float updates[kBlock];
+    for (std::int64_t begin = 0; begin < at.count; begin += kBlock) {
+        const std::int64_t count = std::min(kBlock, at.count - begin);
+        updates_of(at, begin, count, c, updates);
+        squares.values += sum_of_squares(at.value + begin, count);
+        squares.updates += sum_of_squares(updates, count);
+    }
+    return squares;
+}
+
+void move_values(const Memory& at, const Coefficients& c, float rate) {
+    float updates[kBlock];
+    for (std::int64_t begin = 0; begin < at.count; begin += kBlock) {
+        const std::int64_t count = std::min(kBlock, at.count - begin);
+        updates_of(at, begin, count, c, updates);
+        float* __restrict__ value = at.value + begin;
+        for (std::int64_t i = 0; i < count; ++i) value[i] -= rate * updates[i];
+    }
+}
+
+// From the squared norms of the weights and of the update.
+double trust_ratio(double weights, double update) {
+    return weights > 0 && update > 0 ? std::sqrt(weights) / std::sqrt(update) : 1;
+}
+
+class Lamb final : public Optimizer {
+public:
+    Lamb(const OptimPart& options, std::span<const TrainParam> params)
+        : Optimizer(options, params, {"exp_avg", "exp_avg_sq"}) {}
+
+protected:
+    void update_memory(std::span<const Item> items) const override {
+        std::vector<std::int64_t> counts;
+        for (const Item& item : items) counts.push_back(item.value.numel());
+        const std::vector<Chunk> chunks = split(counts);
+        std::vector<double> values(chunks.size(), 0.0), updates(chunks.size(), 0.0);
+        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t index) {
+            const Item& item = items[chunk.tensor];
+            const Memory memory = memory_of(item, chunk);
+            move_moments(memory, coefficients(item));
+            if (item.weight_decay == 0) return;
+            const Squares squares = measure(memory, coefficients(item));
+            values[index] = squares.values;
+            updates[index] = squares.updates;
+        });
+        const std::vector<double> weight_norms = sum_per_tensor(chunks, values, items.size());
+        const std::vector<double> update_norms = sum_per_tensor(chunks, updates, items.size());
+        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t) {
+            const Item& item = items[chunk.tensor];
+            const double ratio =
+                trust_ratio(weight_norms[chunk.tensor], update_norms[chunk.tensor]);
+            move_values(memory_of(item, chunk), coefficients(item), float(item.lr * ratio));
+        });
+    }
+
+    void update_tensor(const Item& item) const override {
+        const OptimPart& o = options();
+        at::Tensor value = item.value, m = item.buffers[0], v = item.buffers[1];
+        m.mul_(o.beta1).add_(item.grad, 1 - o.beta1);
+        v.mul_(o.beta2).addcmul_(item.grad, item.grad, 1 - o.beta2);
+        const at::Tensor denominator = v.sqrt().mul_(1 / std::sqrt(bias(o.beta2))).add_(o.epsilon);
+        const at::Tensor update = (m / bias(o.beta1)).div_(denominator);
+        double ratio = 1;
+        if (item.weight_decay != 0) {
+            update.add_(value, item.weight_decay);
+            ratio = trust_ratio(squared_norm(value), squared_norm(update));
+        }
+        value.add_(update, -item.lr * ratio);
+    }
+
+private:
+    double bias(double beta) const { return 1 - std::pow(beta, double(steps())); }
+
+    static double squared_norm(const at::Tensor& tensor) {
+        return tensor.to(at::kDouble).square().sum().item<double>();
+    }
+
+    static Memory memory_of(const Item& item, const Chunk& chunk) {
+        return {item.value.data_ptr<float>() + chunk.begin,
+                item.grad.data_ptr<float>() + chunk.begin,
+                item.buffers[0].data_ptr<float>() + chunk.begin,
+                item.buffers[1].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin};
+    }
+
+    Coefficients coefficients(const Item& item) const {
+        const OptimPart& o = options();
+        return {.beta1 = float(o.beta1),
+                .rest1 = float(1 - o.beta1),
+                .beta2 = float(o.beta2),
+                .rest2 = float(1 - o.beta2),
+                .first_scale = float(1 / bias(o.beta1)),
+                .root_scale = float(1 / std::sqrt(bias(o.beta2))),
+                .epsilon = float(o.epsilon),
+                .decay = float(item.weight_decay)};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_lamb(const OptimPart& options, std::span<const TrainParam> params) {
+    return std::make_unique<Lamb>(options, params);
+}
+
+}  // namespace cait

@@ -1,0 +1,89 @@
+#include "train/optim/optimizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cait/error.h"
+#include "train/optim/chunks.h"
+
+namespace cait {
+
+namespace {
+
+void check_share(const char* key, double value) {
+    if (!(value >= 0 && value < 1))
+        throw UsageError(
+            fmt::format("optim.{}: expected a number from 0 to below 1, found {}", key, value));
+}
+
+void check_not_negative(const char* key, double value) {
+    if (!(value >= 0) || !std::isfinite(value))
+        throw UsageError(
+            fmt::format("optim.{}: expected a finite number from 0, found {}", key, value));
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const OptimPart& options, std::span<const TrainParam> params,
+                     std::vector<std::string> buffers)
+    : options_(options), buffer_names_(std::move(buffers)), steps_(at::zeros({}, at::kLong)) {
+    std::ranges::copy_if(params, std::back_inserter(params_), &TrainParam::trained);
+    for (const TrainParam& param : params_) {
+        std::vector<at::Tensor>& own = buffers_.emplace_back();
+        for (std::size_t i = 0; i < buffer_names_.size(); ++i)
+            own.push_back(at::zeros_like(param.value.detach()));
+    }
+}
+
+void Optimizer::step(double lr) {
+    const at::NoGradGuard no_gradients;
+    steps_.add_(1);
+    std::vector<Item> plain;
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+        const TrainParam& param = params_[i];
+        if (!param.value.grad().defined()) continue;
+        // Detached tensors share their memory with the parameter.
+        const Item item{param.value.detach(), param.value.grad().detach().contiguous(), buffers_[i],
+                        lr * param.lr_scale, param.decay ? options_.weight_decay : 0};
+        if (is_plain_memory(item.value) && is_plain_memory(item.grad))
+            plain.push_back(item);
+        else
+            update_tensor(item);
+    }
+    update_memory(plain);
+}
+
+void Optimizer::zero_grad() {
+    for (TrainParam& param : params_) param.value.mutable_grad() = at::Tensor();
+}
+
+TensorState Optimizer::state() const {
+    TensorState state{{"step", steps_}};
+    for (std::size_t i = 0; i < params_.size(); ++i)
+        for (std::size_t b = 0; b < buffer_names_.size(); ++b)
+            state.emplace_back(buffer_names_[b] + "." + params_[i].name, buffers_[i][b]);
+    return state;
+}
+
+void Optimizer::load_state(const std::map<std::string, at::Tensor>& state) {
+    restore(this->state(), state, "optimiser state");
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimPart& options,
+                                          std::span<const TrainParam> params) {
+    check_share("beta1", options.beta1);
+    check_share("beta2", options.beta2);
+    check_share("momentum", options.momentum);
+    check_not_negative("weight_decay", options.weight_decay);
+    check_not_negative("epsilon", options.epsilon);
+    switch (options.name) {
+        case OptimizerKind::adamw: return make_adamw(options, params);
+        case OptimizerKind::lamb: return make_lamb(options, params);
+        case OptimizerKind::sgd: return make_sgd(options, params);
+    }
+    throw UsageError("optim.name: unknown optimiser");
+}
+
+}  // namespace cait

@@ -1,0 +1,80 @@
+// Turns gradients into steps. On the CPU a step is one pass over the memory of all parameters
+// (LAMB: two); elsewhere, or for other number formats, the same formulas run on LibTorch's
+// operations.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "train/parameters.h"
+#include "train/run/tensor_state.h"
+
+namespace cait {
+
+class Optimizer {
+public:
+    virtual ~Optimizer() = default;
+    Optimizer(const Optimizer&) = delete;
+    Optimizer& operator=(const Optimizer&) = delete;
+
+    // Reads the parameters' gradients. A parameter without one stays as it is.
+    void step(double lr);
+
+    // Forgets the gradients, so that the next backward pass starts new ones.
+    void zero_grad();
+
+    // Everything that a step depends on beside parameters and gradients: "step" (int64) and
+    // BUFFER.NAME. The tensors are shared: copy them before the next step, or write them out.
+    TensorState state() const;
+
+    // Continues bit for bit where state() was taken. Throws Error that names a tensor which is
+    // missing, left over, or of another shape or type; nothing has changed then.
+    void load_state(const std::map<std::string, at::Tensor>& state);
+
+    // Steps that were taken; within one, it is included.
+    std::int64_t steps() const { return steps_.item<std::int64_t>(); }
+
+protected:
+    // One parameter in one step.
+    struct Item {
+        at::Tensor value;
+        at::Tensor grad;
+        std::span<at::Tensor> buffers;  // in the order of the constructor's names
+        double lr = 0;
+        double weight_decay = 0;
+    };
+
+    Optimizer(const OptimPart& options, std::span<const TrainParam> params,
+              std::vector<std::string> buffers);
+
+    // All tensors of all items are contiguous float32 on the CPU.
+    virtual void update_memory(std::span<const Item> items) const = 0;
+    // Any device, any floating format.
+    virtual void update_tensor(const Item& item) const = 0;
+
+    const OptimPart& options() const { return options_; }
+
+private:
+    OptimPart options_;
+    std::vector<TrainParam> params_;  // those that are trained
+    std::vector<std::string> buffer_names_;
+    std::vector<std::vector<at::Tensor>> buffers_;  // [parameter][buffer]
+    at::Tensor steps_;                              // int64
+};
+
+// Throws UsageError that names a setting without sense.
+std::unique_ptr<Optimizer> make_optimizer(const OptimPart& options,
+                                          std::span<const TrainParam> params);
+
+// What adamw.cpp, lamb.cpp and sgd.cpp have; make_optimizer() chooses.
+std::unique_ptr<Optimizer> make_adamw(const OptimPart& options, std::span<const TrainParam> params);
+std::unique_ptr<Optimizer> make_lamb(const OptimPart& options, std::span<const TrainParam> params);
+std::unique_ptr<Optimizer> make_sgd(const OptimPart& options, std::span<const TrainParam> params);
+
+}  // namespace cait

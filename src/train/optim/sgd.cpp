@@ -1,0 +1,72 @@
+// Stochastic gradient descent with momentum, as PyTorch has it: weight decay joins the gradient,
+// and the momentum gathers gradients undamped.
+#include "train/optim/chunks.h"
+#include "train/optim/optimizer.h"
+
+namespace cait {
+
+namespace {
+
+struct Coefficients {
+    float decay;
+    float momentum;
+    float lookahead;  // of the gradient in the step: 1 with Nesterov's rule, else 0
+    float gathered;   // of the gathered gradients: the momentum with Nesterov's rule, else 1
+    float rate;
+};
+
+void sgd_loop(float* __restrict__ value, const float* __restrict__ grad, float* __restrict__ buffer,
+              std::int64_t count, Coefficients c) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float g = grad[i] + c.decay * value[i];
+        const float gathered = c.momentum * buffer[i] + g;
+        buffer[i] = gathered;
+        value[i] -= c.rate * (c.lookahead * g + c.gathered * gathered);
+    }
+}
+
+class Sgd final : public Optimizer {
+public:
+    Sgd(const OptimPart& options, std::span<const TrainParam> params)
+        : Optimizer(options, params, {"momentum"}) {}
+
+protected:
+    void update_memory(std::span<const Item> items) const override {
+        std::vector<std::int64_t> counts;
+        for (const Item& item : items) counts.push_back(item.value.numel());
+        const std::vector<Chunk> chunks = split(counts);
+        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t) {
+            const Item& item = items[chunk.tensor];
+            sgd_loop(item.value.data_ptr<float>() + chunk.begin,
+                     item.grad.data_ptr<float>() + chunk.begin,
+                     item.buffers[0].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin,
+                     coefficients(item));
+        });
+    }
+
+    void update_tensor(const Item& item) const override {
+        at::Tensor value = item.value, buffer = item.buffers[0];
+        const at::Tensor grad = item.grad.add(value, item.weight_decay);
+        buffer.mul_(options().momentum).add_(grad);
+        const at::Tensor step = options().nesterov ? grad.add(buffer, options().momentum) : buffer;
+        value.add_(step, -item.lr);
+    }
+
+private:
+    Coefficients coefficients(const Item& item) const {
+        const auto momentum = float(options().momentum);
+        return {.decay = float(item.weight_decay),
+                .momentum = momentum,
+                .lookahead = options().nesterov ? 1.0F : 0.0F,
+                .gathered = options().nesterov ? momentum : 1.0F,
+                .rate = float(item.lr)};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_sgd(const OptimPart& options, std::span<const TrainParam> params) {
+    return std::make_unique<Sgd>(options, params);
+}
+
+}  // namespace cait

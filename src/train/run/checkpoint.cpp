@@ -1,0 +1,56 @@
+#include "train/run/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include "recipe/recipe_file.h"
+#include "torch/convert.h"
+#include "train/bad_tensor.h"
+
+namespace cait {
+
+CheckpointWriter::CheckpointWriter(const RunFolder& folder, const Recipe& recipe,
+                                   const Model& model)
+    : folder_(folder), recipe_(recipe), model_(model) {}
+
+// The state first: it is what a run goes on from, and holds all that the others hold.
+void CheckpointWriter::save(const TrainingStep& step, RunState& state,
+                            std::uint64_t steps_per_epoch) const {
+    const TorchTensors weights = step.weights();
+    for (const auto& [name, tensor] : weights)
+        if (!is_finite(tensor))
+            throw Error(
+                fmt::format("{}: {} is not finite at step {}: nothing was saved, the last "
+                            "good checkpoint is intact",
+                            folder_.path().string(), name, state.step));
+    state.tensors = step.state();
+    save_state(folder_.state(), state);
+    state.tensors.clear();
+    save_model(folder_.last(), weights, state, steps_per_epoch);
+    const TorchTensors ema = step.ema_weights();
+    if (!ema.empty()) save_model(folder_.last_ema(), ema, state, steps_per_epoch);
+    const auto every = std::uint64_t(recipe_.save.keep_every);
+    const bool epoch_is_over = state.position.batch == 0;
+    if (epoch_is_over && every > 0 && state.position.epoch % every == 0)
+        save_model(folder_.epoch(state.position.epoch), weights, state, steps_per_epoch);
+}
+
+void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& state,
+                                 std::uint64_t steps_per_epoch) const {
+    save_model(folder_.best(), weights, state, steps_per_epoch);
+}
+
+void CheckpointWriter::save_model(const std::filesystem::path& file, const TorchTensors& weights,
+                                  const RunState& state, std::uint64_t steps_per_epoch) const {
+    std::map<std::string, Tensor> tensors;
+    for (const auto& [name, tensor] : weights) tensors.emplace(name, share_torch(tensor));
+    const double epochs =
+        double(state.position.epoch) + double(state.position.batch) / double(steps_per_epoch);
+    Model model = model_.with_weights(std::move(tensors));
+    model.set_training({{"recipe", recipe_text(recipe_)},
+                        {"epochs", fmt::format("{:.2f}", epochs)},
+                        {"steps", std::to_string(state.step)},
+                        {"data", recipe_.data.train}});
+    model.save(file);
+}
+
+}  // namespace cait

@@ -1,0 +1,32 @@
+// What a run writes to go on from and to be used: the state, and model files.
+#pragma once
+
+#include "cait/model.h"
+#include "train/run/run_folder.h"
+#include "train/run/run_state.h"
+#include "train/training_step.h"
+
+namespace cait {
+
+class CheckpointWriter {
+public:
+    CheckpointWriter(const RunFolder& folder, const Recipe& recipe, const Model& model);
+
+    // The state, the latest weights and their average; at the end of an epoch also the file that is
+    // kept for good, where it is due. Throws Error, and writes nothing, when a weight is not
+    // finite.
+    void save(const TrainingStep& step, RunState& state, std::uint64_t steps_per_epoch) const;
+
+    void save_best(const TorchTensors& weights, const RunState& state,
+                   std::uint64_t steps_per_epoch) const;
+
+private:
+    void save_model(const std::filesystem::path& file, const TorchTensors& weights,
+                    const RunState& state, std::uint64_t steps_per_epoch) const;
+
+    const RunFolder& folder_;
+    const Recipe& recipe_;
+    const Model& model_;
+};
+
+}  // namespace cait

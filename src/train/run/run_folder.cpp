@@ -1,0 +1,75 @@
+#include "train/run/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "cait/error.h"
+#include "core/atomic_file.h"
+#include "recipe/recipe_file.h"
+
+namespace cait {
+
+RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
+    // Released by the kernel when the process ends, however it ends.
+    const std::filesystem::path file = path_ / ".lock";
+    lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock_ < 0)
+        throw Error(fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+        ::close(std::exchange(lock_, -1));
+        throw Error(fmt::format("{}: another process is training here", path_.string()));
+    }
+}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+    if (lock_ >= 0) ::close(lock_);
+}
+
+RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& recipe) {
+    std::error_code failure;
+    std::filesystem::create_directories(path, failure);
+    if (failure)
+        throw Error(
+            fmt::format("{}: cannot make the folder: {}", path.string(), failure.message()));
+    RunFolder folder(path);
+    if (std::filesystem::exists(folder.state()))
+        throw UsageError(fmt::format(
+            "{}: already holds a run; go on with it by --resume, or choose another --out",
+            path.string()));
+    AtomicFile file(folder.recipe());
+    file.write(recipe_text(recipe));
+    file.commit();
+    return folder;
+}
+
+RunFolder RunFolder::open(const std::filesystem::path& path) {
+    if (!std::filesystem::is_directory(path))
+        throw Error(fmt::format("{}: expected the folder of a run", path.string()));
+    RunFolder folder(path);
+    if (!std::filesystem::exists(folder.recipe()))
+        throw Error(
+            fmt::format("{}: expected recipe.toml: not the folder of a run", path.string()));
+    return folder;
+}
+
+std::filesystem::path RunFolder::epoch(std::uint64_t number) const {
+    return path_ / fmt::format("epoch-{:04}.safetensors", number);
+}
+
+Recipe run_recipe(const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder / "recipe.toml"))
+        throw Error(
+            fmt::format("{}: expected the folder of a run, with recipe.toml", folder.string()));
+    return read_recipe(folder / "recipe.toml");
+}
+
+}  // namespace cait

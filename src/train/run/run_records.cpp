@@ -1,0 +1,114 @@
+#include "train/run/run_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "recipe/recipe_file.h"
+#include "report/report.h"
+
+namespace cait {
+
+namespace {
+
+std::string processor_name() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown processor";
+}
+
+std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model) {
+    const ModelInfo info = model.info();
+    return {{"model", fmt::format("{}, {:.2f} M parameters, {:.3f} GMAC per image", info.name,
+                                  double(info.params) / 1e6, double(info.macs) / 1e9)},
+            {"image size", fmt::format("{}x{}", info.image_height, info.image_width)},
+            {"training data", recipe.data.train},
+            {"validation data", recipe.data.val.empty() ? recipe.data.train : recipe.data.val},
+            {"epochs", fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
+            {"batch", fmt::format("{}", recipe.data.batch)},
+            {"precision", recipe.train.precision},
+            {"seed", fmt::format("{}", recipe.train.seed)},
+            {"machine",
+             fmt::format("{}, {} cores", processor_name(), std::thread::hardware_concurrency())}};
+}
+
+MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
+    return resume && std::filesystem::exists(folder.metrics())
+               ? MetricsLog::resume(folder.metrics(), std::int64_t(step))
+               : MetricsLog::start(folder.metrics());
+}
+
+}  // namespace
+
+RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
+                       const Recipe& recipe)
+    : folder_(folder), log_(open_log(folder, resume, step)), tensorboard_(folder.tensorboard()) {
+    if (resume)
+        tensorboard_.resumed_at(std::int64_t(step));
+    else
+        tensorboard_.text("recipe", 0, "```toml\n" + recipe_text(recipe) + "```\n");
+}
+
+void RunRecords::append(const MetricsRecord& record) {
+    log_.append(record);
+    for (const auto& [name, value] : record.values)
+        tensorboard_.scalar(name + "/" + record.kind, record.step, value);
+}
+
+void RunRecords::train(const RunState& state, double epoch, double lr, const EpochTotals& sums) {
+    const double steps = double(std::max<std::uint64_t>(sums.steps, 1));
+    const double known =
+        sums.data_seconds + sums.forward_seconds + sums.backward_seconds + sums.optimizer_seconds;
+    append({.kind = "train",
+            .step = std::int64_t(state.step),
+            .epoch = epoch,
+            .values = {{metric::kLoss, sums.loss / steps},
+                       {metric::kTop1, sums.images == 0 ? 0 : sums.correct / double(sums.images)},
+                       {metric::kLr, lr},
+                       {metric::kImagesPerSecond,
+                        sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
+                       {metric::kSecondsData, sums.data_seconds},
+                       {metric::kSecondsForward, sums.forward_seconds},
+                       {metric::kSecondsBackward, sums.backward_seconds},
+                       {metric::kSecondsOptimiser, sums.optimizer_seconds},
+                       {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
+                       {"skipped_steps", double(state.skipped)}}});
+}
+
+void RunRecords::validation(const RunState& state, double epoch, const Metrics& metrics,
+                            const std::optional<Metrics>& ema) {
+    MetricsRecord record{.kind = "val",
+                         .step = std::int64_t(state.step),
+                         .epoch = epoch,
+                         .values = {{metric::kLoss, metrics.loss()},
+                                    {metric::kTop1, metrics.top1()},
+                                    {metric::kTop5, metrics.top5()},
+                                    {metric::kEce, metrics.ece()}}};
+    if (ema) {
+        record.values[metric::kLossEma] = ema->loss();
+        record.values[metric::kTop1Ema] = ema->top1();
+        record.values[metric::kTop5Ema] = ema->top5();
+    }
+    append(record);
+}
+
+void RunRecords::report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
+                        const Dataset* val) const {
+    ReportData data;
+    data.title = fmt::format("{}: {}", folder_.path().filename().string(), recipe.model.name);
+    data.facts = facts_of(recipe, model);
+    data.notes = notes_;
+    data.records = read_metrics(folder_.metrics());
+    data.classes = model.classes();
+    if (evaluation != nullptr) {
+        data.evaluation = *evaluation;
+        if (val != nullptr) data.mistakes = report_mistakes(*val, evaluation->worst());
+    }
+    data.recipe = recipe_text(recipe);
+    write_report(folder_.report(), data);
+}
+
+}  // namespace cait

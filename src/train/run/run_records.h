@@ -1,0 +1,42 @@
+// What a run leaves for people to look at: metrics.jsonl, TensorBoard files and report.html. Only
+// the first process of a run has one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "measure/metrics.h"
+#include "report/metrics_log.h"
+#include "report/tensorboard.h"
+#include "train/run/run_folder.h"
+#include "train/run/run_state.h"
+
+namespace cait {
+
+class RunRecords {
+public:
+    // Records of steps after `step` are forgotten: the run goes on from there.
+    RunRecords(const RunFolder& folder, bool resume, std::uint64_t step, const Recipe& recipe);
+
+    void train(const RunState& state, double epoch, double lr, const EpochTotals& since_last);
+    void validation(const RunState& state, double epoch, const Metrics& metrics,
+                    const std::optional<Metrics>& ema);
+
+    void add_note(const std::string& text) { notes_.push_back(text); }
+    // `val` may be null. The evaluation is that of the state which evaluated best.
+    void report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
+                const Dataset* val) const;
+
+private:
+    void append(const MetricsRecord& record);
+
+    const RunFolder& folder_;
+    MetricsLog log_;
+    TensorBoardWriter tensorboard_;
+    std::vector<std::string> notes_;
+};
+
+}  // namespace cait

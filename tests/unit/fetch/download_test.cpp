@@ -1,0 +1,216 @@
+// Downloads from a server on loopback that cuts connections, ignores ranges and sends wrong bytes.
+#include "fetch/download.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "fetch/download_list.h"
+#include "support/http_server.h"
+#include "unit/data/support.h"
+
+namespace cait {
+namespace {
+
+using data_test::error_of;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class DownloadTest : public testing::Test {
+protected:
+    DownloadTest() {
+        for (int i = 0; i < 100'000; ++i) content_ += char('a' + i * i % 23);
+        Digest digest(DigestKind::sha256);
+        digest.add(std::as_bytes(std::span(content_)));
+        expected_ = {content_.size(), Checksum{DigestKind::sha256, digest.hex()}};
+        options_.pause = std::chrono::milliseconds(1);
+    }
+
+    Downloaded fetch() {
+        return download(server_.address("/file"), expected_, folder_ / "file", options_);
+    }
+    void serve(test::HttpServer::File file) { server_.put("/file", std::move(file)); }
+    std::string fetched() const { return read_file(folder_ / "file"); }
+    bool has_part() const { return std::filesystem::exists(folder_ / "file.part"); }
+
+    TemporaryFolder folder_;
+    test::HttpServer server_;
+    std::string content_;
+    ExpectedFile expected_;
+    DownloadOptions options_;
+};
+
+TEST_F(DownloadTest, FetchesAFileOnce) {
+    serve({.content = content_});
+    std::uint64_t last = 0;
+    options_.progress = [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_GT(done, last);
+        EXPECT_EQ(total, content_.size());
+        last = done;
+    };
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+    EXPECT_EQ(fetched(), content_);
+    EXPECT_EQ(last, content_.size());
+    EXPECT_EQ(folder_.file_count(), 1);
+    EXPECT_EQ(fetch(), Downloaded::present);
+    EXPECT_EQ(server_.requests().size(), 1U);
+}
+
+TEST_F(DownloadTest, GoesOnWhereTheConnectionBroke) {
+    serve({.content = content_, .cut_after = 30'000, .cuts = 3});
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+    EXPECT_EQ(fetched(), content_);
+    EXPECT_THAT(server_.requests(),
+                ElementsAre("/file", "/file from 30000", "/file from 60000", "/file from 90000"));
+}
+
+// More breaks than retries are fine as long as each attempt brings something.
+TEST_F(DownloadTest, ProgressResetsTheRetries) {
+    options_.retries = 1;
+    serve({.content = content_, .cut_after = 10'000, .cuts = 100});
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+    EXPECT_EQ(fetched(), content_);
+}
+
+TEST_F(DownloadTest, GivesUpAfterTheRetries) {
+    options_.retries = 2;
+    serve({.content = content_, .status = 503});
+    EXPECT_THAT(error_of([&] { fetch(); }),
+                AllOf(HasSubstr(server_.address("/file")), HasSubstr("503")));
+    EXPECT_EQ(server_.requests().size(), 3U);
+    EXPECT_EQ(folder_.file_count(), 0);
+    serve({.content = content_, .status = 503, .failures = 2});
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+}
+
+TEST_F(DownloadTest, AMissingFileIsNotTriedAgain) {
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("404"));
+    EXPECT_EQ(server_.requests().size(), 1U);
+    EXPECT_EQ(folder_.file_count(), 0);
+}
+
+TEST_F(DownloadTest, AnEarlierRunIsContinued) {
+    serve({.content = content_});
+    write_file(folder_ / "file.part", content_.substr(0, 70'000));
+    EXPECT_EQ(fetch(), Downloaded::resumed);
+    EXPECT_EQ(fetched(), content_);
+    EXPECT_THAT(server_.requests(), ElementsAre("/file from 70000"));
+}
+
+// All bytes were there, only the name was missing: no request at all.
+TEST_F(DownloadTest, ACompletePartOnlyNeedsItsName) {
+    write_file(folder_ / "file.part", content_);
+    EXPECT_EQ(fetch(), Downloaded::resumed);
+    EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(DownloadTest, AServerWithoutRangesSendsTheWholeAgain) {
+    serve({.content = content_, .ranges = false});
+    write_file(folder_ / "file.part", content_.substr(0, 70'000));
+    fetch();
+    EXPECT_EQ(fetched(), content_);
+}
+
+// The beginning of some other file: only the checksum shows it, and then all is fetched anew.
+TEST_F(DownloadTest, AWrongBeginningIsFetchedAnew) {
+    serve({.content = content_});
+    write_file(folder_ / "file.part", std::string(70'000, 'X'));
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+    EXPECT_EQ(fetched(), content_);
+    EXPECT_THAT(server_.requests(), ElementsAre("/file from 70000", "/file"));
+    std::filesystem::remove(folder_ / "file");
+    write_file(folder_ / "file.part", std::string(200'000, 'X'));  // and longer than the file
+    fetch();
+    EXPECT_EQ(fetched(), content_);
+}
+
+TEST_F(DownloadTest, WrongBytesNeverGetTheName) {
+    std::string wrong = content_;
+    wrong[50'000] ^= 1;
+    serve({.content = wrong});
+    EXPECT_THAT(
+        error_of([&] { fetch(); }),
+        AllOf(HasSubstr("SHA-256: expected " + expected_.checksum->hex), HasSubstr("found ")));
+    EXPECT_EQ(folder_.file_count(), 0);
+}
+
+TEST_F(DownloadTest, AWrongSizeIsRefusedAtOnce) {
+    serve({.content = content_ + "more"});
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("expected 100000 bytes, found"));
+    serve({.content = "<html>moved</html>"});
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("expected 100000 bytes, found 18"));
+    EXPECT_EQ(server_.requests().size(), 2U);
+    EXPECT_EQ(folder_.file_count(), 0);
+}
+
+TEST_F(DownloadTest, WithoutExpectationsTheServerDecides) {
+    serve({.content = content_});
+    expected_ = {};
+    write_file(folder_ / "file.part", content_ + "more");  // answered with 416
+    fetch();
+    EXPECT_EQ(fetched(), content_);
+    server_.put("/empty", {});
+    download(server_.address("/empty"), {}, folder_ / "empty", options_);
+    EXPECT_EQ(read_file(folder_ / "empty"), "");
+}
+
+TEST_F(DownloadTest, ADamagedFileIsReplaced) {
+    serve({.content = content_});
+    write_file(folder_ / "file", "damaged");
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+    EXPECT_EQ(fetched(), content_);
+}
+
+TEST_F(DownloadTest, FollowsRedirectionsToHttpOnly) {
+    serve({.redirect = "/elsewhere"});
+    server_.put("/elsewhere", {.content = content_, .cut_after = 60'000, .cuts = 1});
+    fetch();
+    EXPECT_EQ(fetched(), content_);
+    serve({.redirect = "file:///etc/hostname"});
+    std::filesystem::remove(folder_ / "file");
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("rotocol"));
+    EXPECT_FALSE(has_part());
+}
+
+TEST_F(DownloadTest, WrongAddressesAreRefused) {
+    for (const std::string address : {"file:///etc/hostname", "gopher://127.0.0.1/x", "no address"})
+        EXPECT_NE(error_of([&] { download(address, {}, folder_ / "x", options_); }), "");
+    EXPECT_EQ(folder_.file_count(), 0);
+    EXPECT_THAT(
+        error_of([&] { download(server_.address("/file"), {}, folder_ / "none" / "x", options_); }),
+        HasSubstr("cannot create"));
+}
+
+TEST_F(DownloadTest, TwoAtOnceDoNotSpoilEachOther) {
+    write_file(folder_ / "file.part", "abc");
+    const int other = ::open((folder_ / "file.part").c_str(), O_RDWR);
+    ASSERT_EQ(::flock(other, LOCK_EX), 0);
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("another download"));
+    ::close(other);
+    EXPECT_EQ(read_file(folder_ / "file.part"), "abc");
+}
+
+TEST(DownloadList, IsComplete) {
+    for (const ListedDataset& dataset : downloadable_datasets()) {
+        EXPECT_TRUE(dataset.address.starts_with("http")) << dataset.name;
+        EXPECT_FALSE(dataset.files.empty());
+        for (const ListedFile& file : dataset.files) {
+            ASSERT_TRUE(file.expected.checksum.has_value());
+            EXPECT_EQ(file.expected.checksum->hex.size(), 32U) << file.name;
+            EXPECT_GT(file.expected.size.value_or(0), 0U) << file.name;
+        }
+        EXPECT_EQ(&find_downloadable(dataset.name), &dataset);
+    }
+    EXPECT_EQ(find_downloadable("mnist").size(), 11'594'722U);
+    EXPECT_THAT(error_of([] { find_downloadable("cifar-10"); }),
+                AllOf(HasSubstr("'cifar-10'"), HasSubstr("did you mean 'cifar10'")));
+}
+
+TEST(DownloadList, AddressesAreJoinedWithOneSlash) {
+    EXPECT_EQ(join_address("http://host/folder", "file"), "http://host/folder/file");
+    EXPECT_EQ(join_address("http://host/folder/", "file"), "http://host/folder/file");
+}
+
+}  // namespace
+}  // namespace cait

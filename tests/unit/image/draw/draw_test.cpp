@@ -1,0 +1,116 @@
+// Drawing stays inside the image, whatever it is asked to draw.
+#include "image/draw/draw.h"
+
+#include <gtest/gtest.h>
+
+#include "cait/error.h"
+#include "image/draw/pixel_font.h"
+
+namespace cait {
+namespace {
+
+constexpr Colour kWhite{255, 255, 255};
+constexpr Colour kRed{200, 10, 20};
+
+std::int64_t count(const Image& image, const Colour& colour) {
+    std::int64_t found = 0;
+    for (std::size_t i = 0; i < image.pixels.size(); i += 3)
+        found += image.pixels[i] == colour[0] && image.pixels[i + 1] == colour[1] &&
+                 image.pixels[i + 2] == colour[2];
+    return found;
+}
+
+TEST(Draw, RectanglesAreClipped) {
+    Image canvas = filled(10, 8, kWhite);
+    EXPECT_EQ(count(canvas, kWhite), 80);
+    fill_rectangle(canvas, 2, 3, 4, 2, kRed);
+    EXPECT_EQ(count(canvas, kRed), 8);
+    EXPECT_EQ(canvas.row(3)[2 * 3], kRed[0]);
+    fill_rectangle(canvas, -3, -3, 4, 4, kRed);
+    fill_rectangle(canvas, 9, 7, 100, 100, kRed);
+    EXPECT_EQ(count(canvas, kRed), 10);
+    fill_rectangle(canvas, 20, 0, 5, 5, kRed);
+    fill_rectangle(canvas, 0, -9, 5, 5, kRed);
+    fill_rectangle(canvas, 4, 4, -2, 3, kRed);
+    EXPECT_EQ(count(canvas, kRed), 10);
+}
+
+TEST(Draw, PastedImagesAreClipped) {
+    Image canvas = filled(6, 6, kWhite);
+    const Image patch = filled(3, 3, kRed);
+    paste(canvas, patch, -1, -2);
+    EXPECT_EQ(count(canvas, kRed), 2);
+    paste(canvas, patch, 4, 4);
+    EXPECT_EQ(count(canvas, kRed), 6);
+    paste(canvas, patch, 6, 0);
+    paste(canvas, patch, 0, -3);
+    EXPECT_EQ(count(canvas, kRed), 6);
+}
+
+TEST(Draw, GreyOnColour) {
+    Image canvas = filled(2, 1, kWhite);
+    Image grey = Image::blank(1, 1, 1);
+    grey.pixels[0] = 77;
+    paste(canvas, grey, 1, 0);
+    EXPECT_EQ(count(canvas, {77, 77, 77}), 1);
+    EXPECT_THROW(paste(grey, canvas, 0, 0), Error);
+}
+
+TEST(Draw, NearestScalingRepeatsPixels) {
+    Image image = Image::blank(2, 1, 1);
+    image.pixels = {10, 20};
+    const Image large = scaled(image, 6, 2, Scaling::nearest);
+    EXPECT_EQ(large.pixels, (std::vector<std::uint8_t>{10, 10, 10, 20, 20, 20,  //
+                                                       10, 10, 10, 20, 20, 20}));
+    EXPECT_EQ(scaled(large, 2, 1, Scaling::nearest), image);
+    EXPECT_THROW(scaled(image, 0, 1, Scaling::nearest), Error);
+}
+
+TEST(Draw, FittedKeepsTheShape) {
+    const auto size = [](std::int64_t width, std::int64_t height, std::int64_t side) {
+        const Image image = fitted(Image::blank(width, height, 3), side);
+        return std::pair(image.width, image.height);
+    };
+    EXPECT_EQ(size(28, 28, 112), std::pair(112L, 112L));
+    EXPECT_EQ(size(28, 14, 100), std::pair(84L, 42L));  // by a whole number
+    EXPECT_EQ(size(500, 375, 224), std::pair(224L, 168L));
+    EXPECT_EQ(size(5000, 1, 100), std::pair(100L, 1L));
+    EXPECT_EQ(size(224, 100, 224), std::pair(224L, 100L));
+}
+
+TEST(Draw, TextIsAsWideAsItSays) {
+    for (const int scale : {1, 2, 3}) {
+        const std::string text = "HH";
+        EXPECT_EQ(text_width(text, scale), 11 * scale);
+        Image canvas = filled(100, 40, kWhite);
+        draw_text(canvas, 5, 5, text, kRed, scale);
+        Image inside = canvas;
+        fill_rectangle(inside, 5, 5, text_width(text, scale), kGlyphHeight * scale, kWhite);
+        EXPECT_EQ(count(inside, kRed), 0);
+        EXPECT_EQ(count(canvas, kRed), 2 * 17 * scale * scale);  // an H has 17 pixels
+    }
+    EXPECT_EQ(text_width(""), 0);
+    EXPECT_EQ(text_width("猫é"), text_width("ab"));
+}
+
+TEST(Draw, TextIsClipped) {
+    Image canvas = filled(7, 5, kWhite);
+    draw_text(canvas, -3, -4, "clipped on all sides", kRed, 2);
+    draw_text(canvas, 50, 0, "outside", kRed);
+    draw_text(canvas, 0, 50, "outside", kRed);
+    draw_text(canvas, -500, 0, "outside", kRed);
+    EXPECT_EQ(canvas.pixels.size(), 7U * 5 * 3);
+}
+
+TEST(Draw, LongTextEndsInDots) {
+    EXPECT_EQ(fit_text("short", text_width("short")), "short");
+    EXPECT_EQ(fit_text("longer", text_width("short")), "lo...");
+    EXPECT_EQ(fit_text("猫猫猫猫猫", text_width("abcd")), "猫...");
+    EXPECT_EQ(fit_text("longer", text_width("..")), "..");
+    EXPECT_EQ(fit_text("longer", 0), "");
+    for (std::int64_t width = 0; width < 80; ++width)
+        EXPECT_LE(text_width(fit_text("a longer text", width)), width);
+}
+
+}  // namespace
+}  // namespace cait

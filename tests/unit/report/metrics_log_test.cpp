@@ -1,0 +1,105 @@
+#include "report/metrics_log.h"
+
+#include <cmath>
+#include <limits>
+
+#include "unit/data/support.h"
+
+namespace cait {
+namespace {
+
+using data_test::error_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const MetricsRecord kFirst{"train", 10, 0.5, {{"loss", 2.25}, {"lr", 1e-6}}};
+const MetricsRecord kSecond{"val", 20, 1, {{"top1", 0.125}}};
+const MetricsRecord kThird{"train", 30, 1.5, {{"loss", 2}}};
+
+TEST(MetricsLog, RecordsComeBackAndAreThereAtOnce) {
+    const TemporaryFolder folder;
+    MetricsLog log = MetricsLog::start(folder / "metrics.jsonl");
+    log.append(kFirst);
+    EXPECT_THAT(read_metrics(folder / "metrics.jsonl"), ElementsAre(kFirst));
+    log.append(kSecond);
+    EXPECT_THAT(read_metrics(folder / "metrics.jsonl"), ElementsAre(kFirst, kSecond));
+    EXPECT_EQ(read_file(folder / "metrics.jsonl"),
+              "{\"kind\":\"train\",\"step\":10,\"epoch\":0.5,\"loss\":2.25,\"lr\":1e-06}\n"
+              "{\"kind\":\"val\",\"step\":20,\"epoch\":1.0,\"top1\":0.125}\n");
+}
+
+TEST(MetricsLog, ANewRunStartsWithAnEmptyFile) {
+    const TemporaryFolder folder;
+    MetricsLog::start(folder / "m").append(kFirst);
+    MetricsLog::start(folder / "m").append(kSecond);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kSecond));
+}
+
+TEST(MetricsLog, ResumingForgetsWhatCameAfterTheCheckpoint) {
+    const TemporaryFolder folder;
+    {
+        MetricsLog log = MetricsLog::start(folder / "m");
+        for (const MetricsRecord& record : {kFirst, kSecond, kThird}) log.append(record);
+    }
+    MetricsLog log = MetricsLog::resume(folder / "m", 20);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst, kSecond));
+    log.append(kThird);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst, kSecond, kThird));
+}
+
+TEST(MetricsLog, ResumingWithoutAFileStartsOne) {
+    const TemporaryFolder folder;
+    MetricsLog::resume(folder / "m", 5).append(kFirst);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst));
+}
+
+TEST(MetricsLog, ALineThatACrashCutOffIsLeftOut) {
+    const TemporaryFolder folder;
+    MetricsLog::start(folder / "m").append(kFirst);
+    const std::string whole = read_file(folder / "m");
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        write_file(folder / "m", whole + whole.substr(0, size));
+        ASSERT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst)) << size;
+    }
+    MetricsLog::resume(folder / "m", 10).append(kSecond);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst, kSecond));
+}
+
+TEST(MetricsLog, NumbersThatJsonLacksAreNull) {
+    const TemporaryFolder folder;
+    MetricsLog::start(folder / "m")
+        .append({"train",
+                 1,
+                 0,
+                 {{"loss", std::nan("")}, {"lr", std::numeric_limits<double>::infinity()}}});
+    EXPECT_THAT(read_file(folder / "m"), HasSubstr("\"loss\":null,\"lr\":null"));
+    const auto records = read_metrics(folder / "m");
+    EXPECT_TRUE(std::isnan(records.at(0).values.at("loss")));
+    EXPECT_TRUE(std::isnan(records.at(0).values.at("lr")));
+}
+
+TEST(MetricsLog, FieldsOfOthersAreSkipped) {
+    const TemporaryFolder folder;
+    write_file(folder / "m",
+               "{\"kind\":\"train\",\"step\":1,\"host\":\"a\",\"more\":[1],\"x\":3}\n");
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(MetricsRecord{"train", 1, 0, {{"x", 3}}}));
+}
+
+TEST(MetricsLog, ABrokenLineIsNamed) {
+    const TemporaryFolder folder;
+    const std::string good = "{\"kind\":\"a\",\"step\":1}\n";
+    const auto error = [&](const std::string& line) {
+        write_file(folder / "m", good + line + "\n" + good);
+        return error_of([&] { read_metrics(folder / "m"); });
+    };
+    EXPECT_THAT(error("{\"kind\""), HasSubstr("m:2: expected a JSON object"));
+    EXPECT_THAT(error("[1]"), HasSubstr("m:2: expected a JSON object"));
+    EXPECT_THAT(error("{\"step\":1}"), HasSubstr("m:2: 'kind' is missing"));
+    EXPECT_THAT(error("{\"kind\":\"a\",\"step\":1.5}"), HasSubstr("step: expected a whole number"));
+    EXPECT_THAT(error("{\"kind\":1,\"step\":1}"), HasSubstr("kind: expected a string"));
+    EXPECT_THAT(error_of([&] { read_metrics(folder / "none"); }), HasSubstr("none"));
+    EXPECT_THAT(error_of([&] { MetricsLog::start(folder / "no/m"); }), HasSubstr("cannot open"));
+}
+
+}  // namespace
+}  // namespace cait

@@ -1,0 +1,90 @@
+#include "train/optim/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "cait/error.h"
+
+namespace cait {
+namespace {
+
+constexpr double kBase = 1e-3;
+
+SchedulePart schedule(ScheduleKind kind, ScheduleUnit unit = ScheduleUnit::step) {
+    SchedulePart part;
+    part.name = kind;
+    part.unit = unit;
+    part.epochs = 10;
+    part.warmup = 2;
+    part.warmup_lr = 1e-4;
+    part.min_lr = 1e-5;
+    part.step_every = 3;
+    return part;
+}
+
+TEST(Schedule, WarmsUpLinearlyAndIsThenOnTheCosineOfTheWholeRun) {
+    const SchedulePart part = schedule(ScheduleKind::cosine);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 0), 1e-4);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 2), 1e-4 + 0.25 * 9e-4);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 20), 1e-5 + 0.5 * 99e-5);  // half way
+    EXPECT_NEAR(learning_rate(part, kBase, 4, 8), 1e-5 + 0.5 * 99e-5 * (1 + std::cos(0.2 * M_PI)),
+                1e-15);
+}
+
+TEST(Schedule, PerEpochKeepsTheRateOfTheFirstStep) {
+    const SchedulePart part = schedule(ScheduleKind::cosine, ScheduleUnit::epoch);
+    EXPECT_EQ(learning_rate(part, kBase, 4, 21), learning_rate(part, kBase, 4, 20));
+    EXPECT_EQ(learning_rate(part, kBase, 4, 23), learning_rate(part, kBase, 4, 20));
+    EXPECT_LT(learning_rate(part, kBase, 4, 24), learning_rate(part, kBase, 4, 23));
+}
+
+TEST(Schedule, StepsDownEverySoManyEpochs) {
+    const SchedulePart part = schedule(ScheduleKind::step);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 7, 20), kBase);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 7, 21), 0.1 * kBase);
+    EXPECT_NEAR(learning_rate(part, kBase, 7, 63), 1e-6, 1e-15);
+    SchedulePart fine = part;  // 0.3 / 0.1 is a little below 3 in doubles
+    fine.warmup = 0;
+    fine.step_every = 0.1;
+    EXPECT_NEAR(learning_rate(fine, 1, 10, 3), 1e-3, 1e-15);
+}
+
+TEST(Schedule, ConstantStaysAndCoolsDown) {
+    SchedulePart part = schedule(ScheduleKind::constant);
+    part.cooldown = 2;
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 39), kBase);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 40), 1e-5);
+    EXPECT_EQ(total_epochs(part), 12);
+    EXPECT_EQ(total_steps(part, 4), 48);
+    part.epochs = 0.5;
+    part.cooldown = 0;
+    EXPECT_EQ(total_steps(part, 7), 4);
+}
+
+TEST(Schedule, WithoutWarmupStartsAtTheBase) {
+    SchedulePart part = schedule(ScheduleKind::cosine);
+    part.warmup = 0;
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 0), kBase);
+}
+
+TEST(Schedule, RateGrowsWithTheBatchUnlessItStandsAlone) {
+    OptimPart part;
+    part.lr = 5e-4;
+    EXPECT_DOUBLE_EQ(scaled_lr(part, 1024), 1e-3);
+    part.lr_batch = 0;
+    EXPECT_DOUBLE_EQ(scaled_lr(part, 1024), 5e-4);
+}
+
+TEST(Schedule, SettingsWithoutSenseAreNamed) {
+    SchedulePart part = schedule(ScheduleKind::cosine);
+    part.epochs = 0;
+    try {
+        check_schedule(part);
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_STREQ(error.what(), "schedule.epochs: expected a finite number above 0, found 0");
+    }
+    EXPECT_NO_THROW(check_schedule(schedule(ScheduleKind::step)));
+}
+
+}  // namespace
+}  // namespace cait
