@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "command.h"
+#include "core/isa.h"
 
 namespace {
 
@@ -14,8 +15,14 @@ using namespace cait::app;
 constexpr int kDataError = 1;
 constexpr int kUsageError = 2;
 
+// Before any command does its work, so that nonsense in CAIT_ISA is refused by all of them.
+void check_isa_cap() {
+    const std::string note = cait::isa_note();
+    if (!note.empty()) fmt::print(stderr, "cait: {}\n", note);
+}
+
 int run(int argc, char** argv) {
-    CLI::App app("Image transformers: train, fine-tune, look inside, search with and serve them.",
+    CLI::App app("Image transformers: train, fine-tune, distil, evaluate and look inside them.",
                  "cait");
     app.set_version_flag("--version", "cait " CAIT_VERSION);
     app.require_subcommand(1);
@@ -32,6 +39,8 @@ int run(int argc, char** argv) {
     add_forward_command(app, invocation);
     add_preprocess_command(app);
     add_data_command(app);
+    add_machine_command(app);
+    app.parse_complete_callback(check_isa_cap);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {

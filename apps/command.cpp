@@ -17,6 +17,7 @@ void ModelOptions::add_to(CLI::App& command, bool with_weights) {
     command.add_option("--model", model, "A name from `cait models`")->type_name("NAME");
     command.add_option("--set", set, "Change a setting, e.g. model.classes=10; may be repeated")
         ->type_name("model.KEY=VALUE")
+        ->allow_extra_args(false)  // one value each: what follows may be an image
         ->take_all();
     if (!with_weights) return;
     command.add_flag("--ema", prefer_ema, "Use the averaged weights of a checkpoint with both");

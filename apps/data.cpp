@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <thread>
 
 #include "command.h"
+#include "core/cpu_limit.h"
 #include "data/open_dataset.h"
 
 namespace cait::app {
@@ -34,7 +34,7 @@ DatasetPtr DataArguments::open() const { return open_dataset(uri); }
 
 void add_threads_option(CLI::App& command, int& threads) {
     constexpr int kMost = 256;
-    threads = std::clamp(int(std::thread::hardware_concurrency()), 1, kMost);
+    threads = std::min(usable_cores(), kMost);
     command.add_option("--threads", threads, "How many images are read at a time")
         ->check(CLI::Range(1, kMost))
         ->capture_default_str();

@@ -107,7 +107,7 @@ void run(const PreviewArguments& arguments) {
         if (shown++ == 0) {
             size = size_for(arguments, image);
             // Mixup, which happens to a batch, is left out; so is the mean, which is not seen.
-            maker.emplace(train_settings(recipe, size, size, kImageNetMean, kImageNetDeviation));
+            maker.emplace(train_settings(recipe, size, size, kImageNetMean, kImageNetStd));
         }
         // With one column there is no room for the original.
         const std::string label = dataset->classes()[std::size_t(dataset->label(*index))];

@@ -47,7 +47,7 @@ Image TileMaker::to_image() const {
     const std::size_t plane = values_.size() / 3;
     for (std::size_t c = 0; c < 3; ++c)
         for (std::size_t i = 0; i < plane; ++i) {
-            const float value = values_[c * plane + i] * settings.deviation[c] + settings.mean[c];
+            const float value = values_[c * plane + i] * settings.std[c] + settings.mean[c];
             result.pixels[3 * i + c] =
                 std::uint8_t(std::lround(std::clamp(value, 0.0F, 1.0F) * 255));
         }

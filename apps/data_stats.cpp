@@ -48,7 +48,7 @@ nlohmann::json to_json(const std::string& uri, const Dataset& dataset,
             {"width", to_json(found.width)},
             {"height", to_json(found.height)},
             {"mean", found.mean},
-            {"std", found.deviation},
+            {"std", found.std},
             {"unreadable", app::to_json(found.bad)}};
 }
 
@@ -105,7 +105,7 @@ void print_text(const std::string& uri, const Dataset& dataset, const DatasetSta
     for (const auto& [name, spread] : {std::pair{"width", found.width}, {"height", found.height}})
         fmt::print("{:<12} {:>8} {:>8} {:>8}\n", name, spread.least, spread.median, spread.most);
     fmt::print("{:<12} {:>8} {:>8} {:>8}\n", "", "red", "green", "blue");
-    for (const auto& [name, v] : {std::pair{"mean", found.mean}, {"std", found.deviation}})
+    for (const auto& [name, v] : {std::pair{"mean", found.mean}, {"std", found.std}})
         fmt::print("{:<12} {:>8.4f} {:>8.4f} {:>8.4f}\n", name, v[0], v[1], v[2]);
     fmt::print("{:<12} {:>8}\n", "unreadable", found.bad.size());
     for (std::size_t i = 0; i < std::min(found.bad.size(), kBadListed); ++i)

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "graph/fuse.h"
 #include "models/catalogue.h"
 #include "walkers/expected.h"
 #include "weights/printable.h"
@@ -19,6 +20,7 @@ struct InspectArguments {
     ModelOptions model;
     bool graph = false;
     bool primitives = false;
+    bool fused = false;
     bool training = false;
     std::vector<std::string> taps;
     bool json = false;
@@ -71,10 +73,13 @@ void print_text(const WeightFile& file, const std::string& path) {
 
 void inspect_graph(const InspectArguments& arguments) {
     if (arguments.model.model.empty()) throw UsageError("--graph: expected --model NAME as well");
+    if (arguments.fused && arguments.primitives)
+        throw UsageError("--fused and --primitives: expected one of them, found both");
     const RecordOptions options{.mode = arguments.training ? Mode::train : Mode::infer,
                                 .taps = arguments.taps};
     const Graph graph =
         record(configure(arguments.model.model, arguments.model.settings()), options);
+    if (arguments.fused) return fmt::print("{}", print(fuse(graph)));
     fmt::print("{}", print(arguments.primitives ? decompose(graph) : graph));
 }
 
@@ -105,13 +110,16 @@ void add_inspect_command(CLI::App& app) {
     CLI::App* command =
         add_command(app, "inspect", "Show what is in a weight file, or a model's graph",
                     "cait inspect S24_224.pth --model cait_s24_224\n"
-                    "  cait inspect --graph --model cait_xxs24_224 --set model.depth=1");
+                    "  cait inspect --graph --model cait_xxs24_224 --set model.depth=1\n"
+                    "  cait inspect --graph --fused --model cait_xxs24_224 --train");
     auto arguments = std::make_shared<InspectArguments>();
     command->add_option("file", arguments->file, "Weights: .safetensors, .pth or .pt");
     arguments->model.add_to(*command, true);
     command->add_flag("--graph", arguments->graph, "Print the graph of --model");
     command->add_flag("--primitives", arguments->primitives,
                       "With --graph: composites taken apart");
+    command->add_flag("--fused", arguments->fused,
+                      "With --graph: branches in one piece, as they run");
     command->add_flag("--train", arguments->training, "With --graph: as training records it");
     command->add_option("--tap", arguments->taps, "With --graph: outputs wanted");
     command->add_flag("--json", arguments->json, "Print JSON");

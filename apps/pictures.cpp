@@ -6,11 +6,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "api/describe.h"
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
 #include "image/codec/decode.h"
-#include "models/catalogue.h"
-#include "prepare/preparation.h"
 
 namespace cait::app {
 
@@ -43,23 +42,15 @@ std::vector<Picture> PictureArguments::read() const {
 
 Tensor prepare(const Model& model, const std::vector<Picture>& pictures,
                std::vector<Image>* shown) {
-    const EvaluationTransform transform =
-        evaluation_transform(model.preprocessing(), model.spec().architecture->common().image_size);
-    Tensor batch = Tensor::empty(
-        DType::f32, {std::int64_t(pictures.size()), 3, transform.height, transform.width});
-    const std::size_t one = std::size_t(3 * transform.height * transform.width);
-    EvaluationWorkspace workspace;
-    for (std::size_t i = 0; i < pictures.size(); ++i) {
-        transform.apply(pictures[i].image, workspace, batch.mutable_floats().subspan(i * one, one));
-        if (shown == nullptr) continue;
-        shown->emplace_back();
-        transform.crop(pictures[i].image, workspace, shown->back());
-    }
-    return batch;
+    Preparer preparer = preparer_of(model);
+    if (shown != nullptr)
+        for (const Picture& picture : pictures) shown->push_back(preparer.crop(picture.image));
+    return preparer.batch(pictures.size(),
+                          [&](std::size_t i) -> const Image& { return pictures[i].image; });
 }
 
-std::vector<Answer> best_answers(const Model& model, std::span<const float> logits,
-                                 std::size_t count) {
+std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
+                                        std::size_t count) {
     std::vector<std::size_t> order(logits.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     count = std::min(count, order.size());
@@ -70,15 +61,15 @@ std::vector<Answer> best_answers(const Model& model, std::span<const float> logi
     const double most = logits[order.front()];
     double sum = 0;
     for (const float logit : logits) sum += std::exp(double(logit) - most);
-    std::vector<Answer> answers;
+    std::vector<Prediction> predictions;
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t index = order[i];
-        answers.push_back({index,
-                           index < model.classes().size() ? model.classes()[index]
-                                                          : fmt::format("class {}", index),
-                           std::exp(double(logits[index]) - most) / sum});
+        predictions.push_back({index,
+                               index < model.classes().size() ? model.classes()[index]
+                                                              : fmt::format("class {}", index),
+                               std::exp(double(logits[index]) - most) / sum});
     }
-    return answers;
+    return predictions;
 }
 
 }  // namespace cait::app

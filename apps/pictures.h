@@ -31,14 +31,14 @@ struct PictureArguments {
 Tensor prepare(const Model& model, const std::vector<Picture>& pictures,
                std::vector<Image>* shown = nullptr);
 
-struct Answer {
+struct Prediction {
     std::size_t index = 0;
     std::string name;  // of the class, or its number
     double probability = 0;
 };
 
 // The most likely classes of one image, most likely first.
-std::vector<Answer> best_answers(const Model& model, std::span<const float> logits,
-                                 std::size_t count);
+std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
+                                        std::size_t count);
 
 }  // namespace cait::app

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/cpu.h"
 #include "eval.h"
 #include "forward.h"
 #include "predict.h"
@@ -29,11 +30,29 @@ std::filesystem::path torch_program() {
                     (folder / "cait").string()));
 }
 
+// What LibTorch's libraries read from the environment when they are loaded; what the user has set
+// stays.
+void limit_libraries() {
+    const Isa used = used_isa();
+    const bool capped = used < found_isa();
+    // Debian's OpenBLAS falls back to its oldest kernels on CPUs that it does not know.
+    if (used >= Isa::avx512)
+        ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+    else if (capped)
+        ::setenv("OPENBLAS_CORETYPE", used == Isa::avx2 ? "Haswell" : "Nehalem", 0);
+    if (capped && used < Isa::avx512)
+        ::setenv("ATEN_CPU_CAPABILITY", used == Isa::avx2 ? "avx2" : "default", 0);
+    // oneDNN reads two names; cait-torch makes the same call that library users get, this covers a
+    // LibTorch with a oneDNN of its own.
+    if (const std::optional<Isa> cap = onednn_cap(); cap && ::getenv("DNNL_MAX_CPU_ISA") == nullptr)
+        ::setenv("ONEDNN_MAX_CPU_ISA", std::string(onednn_word(*cap)).c_str(), 0);
+    // What there is, so that cait-torch need not repeat the note about what there is not.
+    if (isa_cap()) ::setenv("CAIT_ISA", std::string(isa_name(used)).c_str(), 1);
+}
+
 [[noreturn]] void continue_in_torch(const Invocation& invocation) {
     const std::filesystem::path program = torch_program();
-    // Debian's OpenBLAS falls back to its oldest kernels on CPUs that it does not know; it reads
-    // this once, when it is loaded.
-    if (__builtin_cpu_supports("avx512f")) ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+    limit_libraries();
     ::execv(program.c_str(), invocation.argv);
     throw Error(fmt::format("{}: cannot start: {}", program.string(), std::strerror(errno)));
 }

@@ -25,9 +25,7 @@ struct TrainWords {
     int processes = 1;
 };
 
-using KeyValue = std::pair<std::string, std::string>;
-
-KeyValue split_setting(const std::string& text) {
+SettingList::value_type split_setting(const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos)
         throw UsageError(fmt::format("--set: expected KEY=VALUE, found '{}'", text));
@@ -35,8 +33,8 @@ KeyValue split_setting(const std::string& text) {
 }
 
 // The short forms, then every --set.
-std::vector<KeyValue> settings_of(const TrainWords& words) {
-    std::vector<KeyValue> settings;
+SettingList settings_of(const TrainWords& words) {
+    SettingList settings;
     for (const auto& [key, value] : {std::pair("model.name", &words.model),
                                      {"model.weights", &words.weights},
                                      {"data.train", &words.data},

@@ -80,6 +80,8 @@ public:
         if (options.precision == "bf16") context_.precision = Precision::bf16;
         if (options.backend == "aten") context_.backend = Backend::aten;
         if (options.profile) context_.profile = &profile_;
+        context_.memory = std::make_shared<CpuMemory>();
+        context_.weights_version = 0;
     }
 
     Times step() {
@@ -95,6 +97,7 @@ public:
         optimizer_->step(1e-3);
         const double end = seconds_now();
         context_.step++;
+        ++*context_.weights_version;
         return {forward - start, backward - forward, end - backward};
     }
 

@@ -21,7 +21,7 @@ api:      core graph image models prepare walkers weights
 measure:  core data
 report:   core data image measure
 kernels:  core
-torch:    core graph kernels models
+torch:    core graph kernels models walkers
 train:    core data fetch graph kernels measure models prepare recipe report torch walkers weights
 apps:     *
 '
@@ -66,7 +66,8 @@ function check_foreign(layer, path, file,    torch_file) {
     torch_file = layer ~ /^(torch|train)$/ || (layer == "apps" && file ~ /[^\/]*torch[^\/]*$/)
     if (path ~ /^(torch|ATen|c10|caffe2)\// && !torch_file)
         report("only torch, train and apps/*torch* include LibTorch")
-    else if (path ~ /^(oneapi\/)?dnnl/ && layer != "kernels") report("only kernels includes oneDNN")
+    else if (path ~ /^(oneapi\/)?dnnl/ && layer !~ /^(kernels|torch)$/)
+        report("only kernels and torch include oneDNN")
     else if (path ~ /^curl\// && layer != "fetch") report("only fetch includes libcurl")
     else if (layer == "cait" && path !~ /^[a-z_0-9]+$/)
         report("a public header includes only <standard> and \"cait/...\" headers")

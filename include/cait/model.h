@@ -1,5 +1,6 @@
 // A model with its weights: create it fresh, load official checkpoints, change its settings, save
-// it as one self-contained file. Start here; cait/train.h runs it.
+// it as one self-contained file. Start here; cait/image.h prepares its images, cait/train.h runs
+// it.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "cait/error.h"
+#include "cait/settings.h"
 #include "cait/tensor.h"
 
 namespace cait {
@@ -31,21 +33,18 @@ struct ModelInfo {
     std::optional<double> top1_distilled;  // with a convnet teacher
 };
 
-// {"classes", "10"}, {"image_size", "192x256"} … see docs/models.md for the keys.
-using SettingList = std::vector<std::pair<std::string, std::string>>;
-
 // The models whose name contains one of the filters (all, when there is none), with `settings`
 // applied to each. Throws UsageError, with the nearest names, when nothing fits a filter.
 std::vector<ModelInfo> list_models(const std::vector<std::string>& filters = {},
                                    const SettingList& settings = {});
 
-// What evaluation does to an image before the model sees it.
+// What evaluation does to an image before the model sees it; cait/image.h does it.
 struct Preprocessing {
     double crop_ratio = 0.875;         // crop size over resized size
     std::string crop_mode = "centre";  // centre, squash or border (docs/data.md)
     std::string interpolation = "bicubic";
     std::array<float, 3> mean{0.485F, 0.456F, 0.406F};
-    std::array<float, 3> deviation{0.229F, 0.224F, 0.225F};
+    std::array<float, 3> std{0.229F, 0.224F, 0.225F};
     bool operator==(const Preprocessing&) const = default;
 };
 

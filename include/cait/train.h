@@ -20,10 +20,10 @@ enum class Precision { fp32, bf16 };  // bf16: products in bfloat16; norms and s
 struct ForwardOptions {
     // Named outputs: logits, logits_class, logits_dist, features, tokens, class_attention.N,
     // self_attention.N, residual_ratio.N. Empty means the logits.
-    std::vector<std::string> taps;
+    std::vector<std::string> taps = {};
     Precision precision = Precision::fp32;
     std::size_t batch = 16;  // images that go through the network together
-    std::function<void(std::size_t done, std::size_t total)> progress;  // after each batch
+    std::function<void(std::size_t done, std::size_t total)> progress = {};  // after each batch
 };
 
 // images [B, C, H, W] float32, already preprocessed → each tap's values, float32.
@@ -69,7 +69,7 @@ struct TrainOutcome {
 struct TrainRequest {
     std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
     // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
-    std::vector<std::pair<std::string, std::string>> settings;
+    SettingList settings;
     std::filesystem::path folder;  // of the run: new, or with resume one that is there
     bool resume = false;           // by the folder's own recipe; `recipe` is not read
     // Asked after every step: a signal number when the run is to save and stop, else 0.

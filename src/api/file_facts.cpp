@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "prepare/preprocessing_json.h"
 
 namespace cait {
 
@@ -52,14 +53,11 @@ public:
     }
 
     Preprocessing preprocessing() const {
-        if (!json_.is_object()) refuse("a JSON object");
-        Preprocessing result;
-        result.crop_ratio = number(json_.value("crop_ratio", Json(result.crop_ratio)));
-        result.crop_mode = text("crop_mode", result.crop_mode);
-        result.interpolation = text("interpolation", result.interpolation);
-        result.mean = channels("mean", result.mean);
-        result.deviation = channels("std", result.deviation);
-        return result;
+        try {
+            return json_.get<Preprocessing>();
+        } catch (const Error& error) {
+            throw Error(fmt::format("{}: metadata '{}': {}", path_, key_, error.what()));
+        }
     }
 
 private:
@@ -67,39 +65,11 @@ private:
         throw Error(fmt::format("{}: metadata '{}': expected {}", path_, key_, expected));
     }
 
-    double number(const Json& value) const {
-        if (!value.is_number() || !std::isfinite(value.get<double>())) refuse("finite numbers");
-        return value.get<double>();
-    }
-
-    std::string text(const char* name, const std::string& otherwise) const {
-        const auto found = json_.find(name);
-        if (found == json_.end()) return otherwise;
-        if (!found->is_string()) refuse(fmt::format("a string for '{}'", name));
-        return found->get<std::string>();
-    }
-
-    std::array<float, 3> channels(const char* name, std::array<float, 3> result) const {
-        const auto found = json_.find(name);
-        if (found == json_.end()) return result;
-        if (!found->is_array() || found->size() != result.size())
-            refuse(fmt::format("three numbers for '{}'", name));
-        for (std::size_t i = 0; i < result.size(); ++i) result[i] = float(number((*found)[i]));
-        return result;
-    }
-
     const char* key_;
     const std::string& path_;
     Json json_;
     bool there_ = false;
 };
-
-// 0.485 and not 0.48500001430511475: what a float is meant to be.
-Json short_numbers(const std::array<float, 3>& values) {
-    Json list = Json::array();
-    for (const float value : values) list.push_back(std::stod(fmt::format("{}", value)));
-    return list;
-}
 
 }  // namespace
 
@@ -127,15 +97,7 @@ std::map<std::string, std::string> facts_metadata(const FileFacts& facts) {
     if (!facts.classes.empty())
         metadata[kClasses] =
             Json(facts.classes).dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (facts.preprocessing) {
-        const Preprocessing& p = *facts.preprocessing;
-        metadata[kPreprocess] = Json{{"crop_ratio", p.crop_ratio},
-                                     {"crop_mode", p.crop_mode},
-                                     {"interpolation", p.interpolation},
-                                     {"mean", short_numbers(p.mean)},
-                                     {"std", short_numbers(p.deviation)}}
-                                    .dump();
-    }
+    if (facts.preprocessing) metadata[kPreprocess] = Json(*facts.preprocessing).dump();
     if (!facts.training.empty())
         metadata[kTraining] =
             Json(facts.training).dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -5,15 +5,13 @@
 
 #include <set>
 
-#include "api/file_facts.h"
-#include "models/catalogue.h"
+#include "api/describe.h"
 #include "walkers/cost.h"
 #include "walkers/expected.h"
 #include "walkers/initialize.h"
 #include "weights/checksum.h"
 #include "weights/match.h"
 #include "weights/safetensors.h"
-#include "weights/weight_file.h"
 
 namespace cait {
 
@@ -32,33 +30,6 @@ ModelInfo info_of(const ModelSpec& spec) {
             .training_bytes = cost.training_bytes,
             .top1 = spec.preset->reported.top1,
             .top1_distilled = spec.preset->reported.top1_distilled};
-}
-
-ModelSpec spec_for(const FileFacts& facts, const std::string& path, const std::string& name,
-                   const SettingList& settings) {
-    if (name.empty() && facts.model.empty())
-        throw UsageError(fmt::format(
-            "{}: the file does not say which model it is; name one with --model", path));
-    // A file's settings belong to the model that it was saved from.
-    if (!facts.describe(name)) return configure(name, settings);
-    SettingList all = facts.settings;
-    try {
-        configure(facts.model, all);
-    } catch (const UsageError& error) {  // the file's mistake, not the caller's
-        throw Error(fmt::format("{}: metadata: {}", path, error.what()));
-    }
-    all.insert(all.end(), settings.begin(), settings.end());
-    return configure(facts.model, all);
-}
-
-Preprocessing published_preprocessing(const ModelSpec& spec) {
-    Preprocessing preprocessing;
-    preprocessing.crop_ratio = spec.preset->preparation.crop_ratio;
-    if (spec.preset->preparation.normalisation == Normalisation::half) {
-        preprocessing.mean.fill(0.5F);
-        preprocessing.deviation.fill(0.5F);
-    }
-    return preprocessing;
 }
 
 }  // namespace
@@ -87,10 +58,11 @@ std::vector<ModelInfo> list_models(const std::vector<std::string>& filters,
 }
 
 Model Model::create(const std::string& name, const SettingList& settings, std::uint64_t seed) {
+    Description described = describe(name, settings);
     Model model;
-    model.spec_ = std::make_shared<ModelSpec>(configure(name, settings));
+    model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
+    model.preprocessing_ = described.preprocessing;
     model.weights_ = initialize(record(*model.spec_), seed);
-    model.preprocessing_ = published_preprocessing(*model.spec_);
     return model;
 }
 
@@ -99,8 +71,8 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     const WeightFile file = open_weights(path, {.prefer_ema = options.prefer_ema});
     Model model;
     verify_checksums(file.tensors, file.metadata, path.string());
-    const FileFacts facts = read_facts(file.metadata, path.string());
-    model.spec_ = std::make_shared<ModelSpec>(spec_for(facts, path.string(), name, settings));
+    Description described = describe(file, path, name, settings);
+    model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
     const Graph graph = record(*model.spec_);
     Matched matched = match_weights(file, path.string(), expected_tensors(graph),
                                     model.spec_->architecture->renames(),
@@ -110,13 +82,11 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     for (const ParamSpec& spec : graph.params)
         if (!model.weights_.contains(spec.name))
             model.weights_.emplace(spec.name, initialize(spec, options.seed));
-    model.preprocessing_ = published_preprocessing(*model.spec_);
-    if (!facts.describe(name)) return model;
-    if (facts.preprocessing) model.preprocessing_ = *facts.preprocessing;
-    model.training_ = facts.training;
+    model.preprocessing_ = described.preprocessing;
+    model.training_ = described.facts.training;
     // A new class head has nothing to do with the old names.
-    if (std::int64_t(facts.classes.size()) == model.spec_->architecture->common().classes)
-        model.classes_ = facts.classes;
+    if (std::int64_t(described.facts.classes.size()) == model.spec_->architecture->common().classes)
+        model.classes_ = described.facts.classes;
     return model;
 }
 

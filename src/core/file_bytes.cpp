@@ -5,9 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -59,24 +56,6 @@ std::vector<std::byte> read_bytes(const std::filesystem::path& path, std::size_t
 
 std::string read_text(const std::filesystem::path& path, std::size_t most) {
     return read_whole<std::string>(path, most);
-}
-
-std::string_view extension_of(std::string_view name) {
-    const std::size_t slash = name.find_last_of('/');
-    if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
-    const std::size_t dot = name.find_last_of('.');
-    return dot == std::string_view::npos ? std::string_view{} : name.substr(dot + 1);
-}
-
-bool is_image_name(std::string_view name) {
-    constexpr std::array<std::string_view, 4> kExtensions{"jpg", "jpeg", "png", "webp"};
-    const std::string_view extension = extension_of(name);
-    const auto equal = [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == b;
-    };
-    return std::ranges::any_of(kExtensions, [&](std::string_view known) {
-        return std::ranges::equal(extension, known, equal);
-    });
 }
 
 }  // namespace cait

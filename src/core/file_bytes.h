@@ -6,20 +6,15 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cait {
 
-inline constexpr std::size_t kLargestImageFile = std::size_t{1} << 28;
+inline constexpr std::size_t kLargestFile = std::size_t{1} << 28;
 
 // Throw Error, naming the file, when it cannot be read or is larger than `most` bytes.
 std::vector<std::byte> read_bytes(const std::filesystem::path& path,
-                                  std::size_t most = kLargestImageFile);
-std::string read_text(const std::filesystem::path& path, std::size_t most = kLargestImageFile);
-
-// .jpg .jpeg .png .webp, in any case: what the decoder understands.
-bool is_image_name(std::string_view name);
-std::string_view extension_of(std::string_view name);  // after the last dot of the last part
+                                  std::size_t most = kLargestFile);
+std::string read_text(const std::filesystem::path& path, std::size_t most = kLargestFile);
 
 }  // namespace cait

@@ -23,7 +23,7 @@ struct Batch {
     Position position;                 // of this batch in the run
     bool last_of_epoch = false;
 
-    // The images that are there, (size, channels, height, width), without a copy.
+    // A zero-copy view of the images that are there, (size, channels, height, width).
     Tensor images() const {
         Shape shape = storage.shape();
         shape[0] = std::int64_t(size);

@@ -119,18 +119,4 @@ std::vector<std::string> read_class_file(const std::filesystem::path& path) {
     return names;
 }
 
-std::vector<std::string> read_display_names(const std::filesystem::path& path,
-                                            const std::vector<std::string>& names) {
-    std::unordered_map<std::string, std::string> words;
-    for (const std::string& line : lines_of(path))
-        if (const std::size_t space = line.find_first_of(" \t"); space != std::string::npos)
-            words.emplace(line.substr(0, space), line.substr(space + 1));
-    std::vector<std::string> result;
-    for (const std::string& name : names) {
-        const auto found = words.find(name);
-        result.push_back(found == words.end() ? name : found->second);
-    }
-    return result;
-}
-
 }  // namespace cait

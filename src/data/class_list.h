@@ -42,11 +42,6 @@ std::vector<std::int64_t> map_numbered_classes(const ClassList& classes, std::si
 // One name per line; blank lines at the end are ignored, double names are an Error.
 std::vector<std::string> read_class_file(const std::filesystem::path& path);
 
-// "n01440764 tench, Tinca tinca" per line, as in synset_words.txt and LOC_synset_mapping.txt: the
-// words for each of `names`; a name that the file lacks stands for itself.
-std::vector<std::string> read_display_names(const std::filesystem::path& path,
-                                            const std::vector<std::string>& names);
-
 // 0, 7, 12; not 07, -1 or 1e3.
 std::optional<std::int64_t> plain_number(std::string_view text);
 

@@ -6,6 +6,7 @@
 
 #include "cait/error.h"
 #include "core/file_bytes.h"
+#include "image/codec/image_name.h"
 
 namespace cait {
 

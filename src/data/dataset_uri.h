@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "cait/settings.h"
 
 namespace cait {
 
@@ -18,7 +18,7 @@ struct DatasetUri {
     std::string text;  // as given; opens error messages
     std::string scheme;
     std::string path;  // taken literally: no escapes, and '?' only where options follow
-    std::vector<std::pair<std::string, std::string>> options;
+    SettingList options;
 
     std::optional<std::string> option(std::string_view name) const;
     // The option "split" if there is one, otherwise the hint.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/cpu_limit.h"
 #include "data/bad_images.h"
 #include "data/batch.h"
 #include "data/dataset.h"
@@ -21,7 +22,7 @@ struct LoaderOptions {
     std::int64_t channels = 3;
     std::int64_t height = 224;
     std::int64_t width = 224;
-    int threads = 2;
+    int threads = usable_cores();
     int prefetch = 2;          // batches prepared ahead of the one in use
     Position start;            // where a resumed run goes on
     std::uint64_t epochs = 1;  // the run ends before this epoch

@@ -120,7 +120,7 @@ DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options)
         const double mean = double(total.values[c]) / double(total.pixels);
         const double square = double(total.squares[c]) / double(total.pixels);
         result.mean[c] = mean / 255;
-        result.deviation[c] = std::sqrt(std::max(0.0, square - mean * mean)) / 255;
+        result.std[c] = std::sqrt(std::max(0.0, square - mean * mean)) / 255;
     }
     return result;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/cpu_limit.h"
 #include "data/bad_images.h"
 #include "data/dataset.h"
 
@@ -23,12 +24,12 @@ struct DatasetStatistics {
     std::vector<std::size_t> per_class;  // in the order of Dataset::classes(); also the bad ones
     Spread width, height;                // of the images that can be read
     // Over all pixels, on a scale from 0 to 1.
-    std::array<double, 3> mean{}, deviation{};
+    std::array<double, 3> mean{}, std{};
     std::vector<BadImage> bad;  // by index
 };
 
 struct PassOptions {
-    int threads = 2;
+    int threads = usable_cores();
     // Called now and then with the number of images done, from any thread but never from two.
     std::function<void(std::size_t done)> progress;
 };

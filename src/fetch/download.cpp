@@ -158,11 +158,6 @@ private:
 
 }  // namespace
 
-void check_file(const fs::path& path, const ExpectedFile& expected) {
-    if (const auto wrong = fault(path, expected))
-        throw Error(fmt::format("{}: {}", path.string(), *wrong));
-}
-
 Downloaded download(const std::string& address, const ExpectedFile& expected,
                     const fs::path& target, const DownloadOptions& options) {
     if (fs::exists(target) && !fault(target, expected)) return Downloaded::present;

@@ -45,7 +45,4 @@ enum class Downloaded {
 Downloaded download(const std::string& address, const ExpectedFile& expected,
                     const std::filesystem::path& target, const DownloadOptions& options = {});
 
-// Throws Error, naming the file, what was expected and what was found.
-void check_file(const std::filesystem::path& path, const ExpectedFile& expected);
-
 }  // namespace cait

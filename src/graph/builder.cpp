@@ -20,6 +20,7 @@ Builder Builder::rewriting(const Graph& source) {
     Builder builder(std::move(options));
     builder.graph_.params = source.params;
     builder.graph_.left_out = source.left_out;
+    builder.graph_.patch_grid = source.patch_grid;
     return builder;
 }
 
@@ -31,18 +32,57 @@ Value Builder::copy(const Node& node, std::span<const Value> inputs) {
     return value;
 }
 
+Value Builder::record_as(const Node& node, Op op, std::span<const Value> inputs) {
+    const Value value = record(std::move(op), inputs, node.where);
+    graph_.nodes.back().name = node.name;
+    return value;
+}
+
 void Builder::name_like_scope(Value value) {
     graph_.nodes[value.id()].name = prefix_.substr(0, prefix_.size() - 1);
 }
 
-Builder::Scope Builder::scope(std::string_view name) {
-    const std::size_t keep = prefix_.size();
-    prefix_ += fmt::format("{}.", name);
-    return {*this, keep};
+Builder::Scope::Scope(Builder& builder, std::string_view name, Part part)
+    : builder_(builder),
+      prefix_(builder.prefix_.size()),
+      block_(builder.block_),
+      attention_(builder.attention_) {
+    if (!name.empty()) builder.prefix_ += fmt::format("{}.", name);
+    if (part == Part::block) builder.block_ = ++builder.blocks_;
+    if (part == Part::attention) builder.attention_ = true;
 }
+
+Builder::Scope::~Scope() {
+    builder_.prefix_.resize(prefix_);
+    builder_.block_ = block_;
+    builder_.attention_ = attention_;
+}
+
+Builder::Scope Builder::scope(std::string_view name) { return {*this, name}; }
 
 Builder::Scope Builder::scope(std::string_view name, std::int64_t index) {
     return scope(fmt::format("{}.{}", name, index));
+}
+
+Builder::Scope Builder::block_scope(std::string_view name) {
+    return {*this, name, Scope::Part::block};
+}
+
+Builder::Scope Builder::block_scope(std::string_view name, std::int64_t index) {
+    return block_scope(fmt::format("{}.{}", name, index));
+}
+
+Builder::Scope Builder::attention_scope(std::string_view name) {
+    return {*this, name, Scope::Part::attention};
+}
+
+// A model may record its tokens late, yet they are embeddings.
+std::int64_t Builder::layer_of(const ParamRole& role) const {
+    using Kind = ParamRole::Kind;
+    const bool embeds = role.kind == Kind::position || role.kind == Kind::class_token ||
+                        role.kind == Kind::class_tokens || role.kind == Kind::distill_token;
+    if (embeds || blocks_ == 0) return 0;
+    return block_ > 0 ? block_ : blocks_ + 1;
 }
 
 std::string Builder::unique_node_name(std::string_view op) {
@@ -92,7 +132,8 @@ Value Builder::param(std::string_view name, Shape shape, Init init, ParamRole ro
     if (!param_names_.insert(full).second)
         throw Error(fmt::format("[param] '{}' is declared twice ({})", full, location_text(where)));
     shape.count();  // refuses sizes that do not fit
-    graph_.params.push_back({std::move(full), shape, std::move(init), role, trainable});
+    graph_.params.push_back(
+        {std::move(full), shape, std::move(init), role, trainable, layer_of(role), attention_});
     return append(op::Param{graph_.params.size() - 1}, {}, std::move(shape), where);
 }
 

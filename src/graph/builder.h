@@ -23,6 +23,7 @@ public:
     const Shape& shape() const { return node_->shape; }
     std::int64_t extent(std::int64_t axis) const { return node_->shape[axis]; }
     std::size_t id() const { return node_->id; }
+    const Node& node() const { return *node_; }
     explicit operator bool() const { return node_ != nullptr; }
 
 private:
@@ -73,17 +74,26 @@ public:
     // Names recorded while the result lives get the prefix "name." or "name.index.".
     class Scope {
     public:
-        Scope(Builder& builder, std::size_t keep) : builder_(builder), keep_(keep) {}
+        enum class Part { plain, block, attention };
+        Scope(Builder& builder, std::string_view name, Part part = Part::plain);
         Scope(const Scope&) = delete;
         Scope& operator=(const Scope&) = delete;
-        ~Scope() { builder_.prefix_.resize(keep_); }
+        ~Scope();
 
     private:
         Builder& builder_;
-        std::size_t keep_;
+        // What held before: the length of the prefix, the block, the part.
+        std::size_t prefix_;
+        std::int64_t block_;
+        bool attention_;
     };
     [[nodiscard]] Scope scope(std::string_view name);
     [[nodiscard]] Scope scope(std::string_view name, std::int64_t index);
+    // A scope that is one block of the network: its parameters are a layer of their own.
+    [[nodiscard]] Scope block_scope(std::string_view name);
+    [[nodiscard]] Scope block_scope(std::string_view name, std::int64_t index);
+    // A scope whose parameters exchange between tokens; without a name it adds no prefix.
+    [[nodiscard]] Scope attention_scope(std::string_view name = {});
 
     // ---- Leaves
     Value image(std::int64_t channels, ImageSize size, Location where = Location::current());
@@ -91,6 +101,8 @@ public:
                 bool trainable = true, Location where = Location::current());
     // Says that this configuration does without a part, so that files which have it still load.
     void leave_out(std::string_view name);
+    // How the patches, or the positions of the last feature map, lie in the image.
+    void patch_grid(Grid grid) { graph_.patch_grid = grid; }
 
     // ---- Primitives
     Value add(Value a, Value b, Location where = Location::current());
@@ -168,8 +180,15 @@ public:
     // The pruned graph; throws UsageError when a wanted tap was never offered.
     Graph finish();
 
+    // ---- For passes
     // Takes a node over from another graph under its own name, with other inputs.
     Value copy(const Node& node, std::span<const Value> inputs);
+    // Records what stands for a node of another graph, under that node's name and location.
+    Value record_as(const Node& node, Op op, std::span<const Value> inputs);
+    Value record_as(const Node& node, Op op, std::initializer_list<Value> inputs) {
+        return record_as(node, std::move(op), std::span(inputs.begin(), inputs.size()));
+    }
+    Value value(std::size_t id) const { return Value(&graph_.nodes[id]); }
     // Names a node like the scope that it was recorded in. Random numbers go by a node's name, so
     // the part of a composite that draws them must have the composite's.
     void name_like_scope(Value value);
@@ -184,10 +203,14 @@ private:
     bool is_wanted(std::string_view tap) const;
     Value append(Op op, std::vector<std::size_t> inputs, Shape shape, Location where);
     std::string unique_node_name(std::string_view op);
+    std::int64_t layer_of(const ParamRole& role) const;
 
     RecordOptions options_;
     Graph graph_;
     std::string prefix_;
+    std::int64_t blocks_ = 0;  // recorded so far
+    std::int64_t block_ = 0;   // the one that is being recorded, from 1; 0: none
+    bool attention_ = false;
     std::set<std::string> param_names_;
     std::map<std::string, int> node_names_;
     std::set<std::string> offered_;

@@ -2,6 +2,7 @@
 // against these by the conformance tests.
 #include <cmath>
 
+#include "graph/branch_inputs.h"
 #include "graph/builder.h"
 
 namespace cait {
@@ -104,6 +105,41 @@ std::optional<Value> expand_op(Builder& b, const op::Outlook& op, Inputs in, Loc
     return b.permute(v, {0, 2, 3, 1}, at);
 }
 
+std::optional<Value> expand_op(Builder& b, const op::PatchEmbed& op, Inputs in, Location at) {
+    const Affine params{in[1], in.size() > 2 ? in[2] : Value()};
+    return b.permute(b.conv2d(in[0], params, {.stride = op.size}, at), {0, 2, 3, 1}, at);
+}
+
+Value normed(Builder& b, const op::BranchOptions& op, const BranchInputs<Value>& in, Location at) {
+    const Value inputs[] = {in.x, in.norm_weight, in.norm_bias};
+    return *expand_op(b, op::LayerNorm{op.epsilon}, inputs, at);
+}
+
+// The residual that ends a branch; it draws under the branch's name.
+Value joined(Builder& b, const op::BranchOptions& op, const BranchInputs<Value>& in, Value branch,
+             Location at) {
+    std::vector<Value> inputs{in.x, branch};
+    if (op.gain) inputs.push_back(in.gain);
+    return *expand_op(b, op::Residual{op.drop_path}, inputs, at);
+}
+
+std::optional<Value> expand_op(Builder& b, const op::MlpBranch& op, Inputs inputs, Location at) {
+    const BranchInputs<Value> in = branch_inputs(op, inputs);
+    const Value hidden = b.gelu(b.linear(normed(b, op, in, at), {in.weight1, in.bias1}, at), at);
+    return joined(b, op, in, b.linear(hidden, {in.weight2, in.bias2}, at), at);
+}
+
+std::optional<Value> expand_op(Builder& b, const op::AttentionBranch& op, Inputs inputs,
+                               Location at) {
+    const BranchInputs<Value> in = branch_inputs(op, inputs);
+    const std::int64_t dim = in.x.extent(-1);
+    const Value qkv = b.linear(normed(b, op, in, at), {in.weight1, in.bias1}, at);
+    const auto third = [&](std::int64_t i) { return b.slice(qkv, -1, i * dim, (i + 1) * dim, at); };
+    const Value map = attention_map(b, op.attention, third(0), third(1), in.mixes, at);
+    const Value mixed = attention_apply(b, map, third(2), at);
+    return joined(b, op, in, b.linear(mixed, {in.weight2, in.bias2}, at), at);
+}
+
 }  // namespace
 
 Graph decompose(const Graph& graph) {
@@ -123,29 +159,6 @@ Graph decompose(const Graph& graph) {
     }
     for (const auto& [name, id] : graph.outputs) b.output(name, replaced[id]);
     return b.finish();
-}
-
-Graph prune(const Graph& graph) {
-    std::vector<bool> needed(graph.nodes.size(), false);
-    for (const auto& [name, id] : graph.outputs) needed[id] = true;
-    for (std::size_t id = graph.nodes.size(); id-- > 0;)
-        if (needed[id])
-            for (const std::size_t input : graph.nodes[id].inputs) needed[input] = true;
-
-    Graph result;
-    result.params = graph.params;
-    result.left_out = graph.left_out;
-    result.mode = graph.mode;
-    std::vector<std::size_t> renumbered(graph.nodes.size());
-    for (const Node& node : graph.nodes) {
-        if (!needed[node.id]) continue;
-        Node kept = node;
-        kept.id = renumbered[node.id] = result.nodes.size();
-        for (std::size_t& input : kept.inputs) input = renumbered[input];
-        result.nodes.push_back(std::move(kept));
-    }
-    for (const auto& [name, id] : graph.outputs) result.outputs[name] = renumbered[id];
-    return result;
 }
 
 }  // namespace cait

@@ -26,13 +26,24 @@ struct RecordOptions {
     std::vector<std::string> taps = {};        // outputs wanted; empty means the logits
 };
 
-// What loading has to know of a parameter beyond its shape. A statistic is a batch norm's. Models
-// with a token per class have class_tokens, [1, classes, D], and for each class a head of its own,
-// "head.K.weight" [1, D], which is a class_row: row K of another model's "head.weight".
+// How patches or the positions of a feature map lie in the image.
+struct Grid {
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    std::int64_t count() const { return height * width; }
+    bool operator==(const Grid&) const = default;
+};
+
+// What loading and training have to know of a parameter beyond its shape. A statistic is a batch
+// norm's. Models with a token per class have class_tokens, [1, classes, D], and for each class a
+// head of its own, "head.K.weight" [1, D], which is a class_row: row K of another model's
+// "head.weight".
 struct ParamRole {
     enum class Kind {
         plain,
         class_head,
+        class_token,
+        distill_token,
         class_tokens,
         class_row,
         position,
@@ -55,6 +66,11 @@ struct ParamSpec {
     Init init;
     ParamRole role;
     bool trainable = true;
+    // Depth in the network: 0 for patch embedding, positions and tokens, then one more for each
+    // block, and one more again for the last norm and the heads. What stands between two blocks
+    // belongs to the next one.
+    std::int64_t layer = 0;
+    bool attention = false;  // part of what exchanges between tokens
 };
 
 struct Node {
@@ -73,6 +89,7 @@ struct Graph {
     std::vector<std::string> left_out;
     std::map<std::string, std::size_t> outputs;
     Mode mode = Mode::infer;
+    Grid patch_grid = {};  // of the output "tokens", row by row
 
     const Node& node(std::size_t id) const { return nodes[id]; }
 };

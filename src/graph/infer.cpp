@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "graph/branch_inputs.h"
 
 namespace cait {
 
@@ -255,20 +256,30 @@ Shape infer(const op::LayerNorm& op, Inputs in) {
     return in[0];
 }
 
+std::size_t mix_inputs(const op::AttentionOptions& op) {
+    return 2 * (std::size_t(op.mix_before) + std::size_t(op.mix_after));
+}
+
+template <class Op>
+void expect_heads(const Op& op, const op::AttentionOptions& options, std::int64_t dim,
+                  Inputs mixes) {
+    const std::int64_t heads = options.heads;
+    if (heads < 1 || dim % heads != 0)
+        reject(op, "expected heads that divide the width {}, got {}", dim, heads);
+    for (std::size_t i = 0; i < mixes.size(); i += 2) {
+        expect_shape(op, "a head mix", mixes[i], {heads, heads});
+        expect_shape(op, "a head mix bias", mixes[i + 1], {heads});
+    }
+}
+
 template <class Op>
 void expect_attention(const Op& op, Inputs in, std::size_t tokens) {
-    const std::size_t mixes = std::size_t(op.mix_before) + std::size_t(op.mix_after);
-    expect_count(op, in, tokens + 2 * mixes, tokens + 2 * mixes);
+    expect_count(op, in, tokens + mix_inputs(op), tokens + mix_inputs(op));
     for (std::size_t i = 0; i < tokens; ++i) expect_rank(op, "tokens", in[i], 3);
     const std::int64_t dim = in[0][-1];
-    if (op.heads < 1 || dim % op.heads != 0)
-        reject(op, "expected heads that divide the width {}, got {}", dim, op.heads);
+    expect_heads(op, op, dim, in.subspan(tokens));
     for (std::size_t i = 1; i < tokens; ++i)
         expect_shape(op, "keys and values", in[i], {in[0][0], in[1][1], dim});
-    for (std::size_t i = tokens; i < in.size(); i += 2) {
-        expect_shape(op, "a head mix", in[i], {op.heads, op.heads});
-        expect_shape(op, "a head mix bias", in[i + 1], {op.heads});
-    }
 }
 
 Shape infer(const op::AttentionMap& op, Inputs in) {
@@ -321,6 +332,46 @@ Shape infer(const op::Outlook& op, Inputs in) {
                  {in[0][0], windows(windows_of, in[0][1]), windows(windows_of, in[0][2]),
                   op.heads * area * area});
     return in[0];
+}
+
+Shape infer(const op::PatchEmbed& op, Inputs in) {
+    expect_count(op, in, 2, 3);
+    expect_rank(op, "an image batch", in[0], 4);
+    expect_rank(op, "a weight", in[1], 4);
+    expect_shape(op, "a weight", in[1], {in[1][0], in[0][1], op.size, op.size});
+    if (in.size() == 3) expect_shape(op, "a bias", in[2], {in[1][0]});
+    if (op.size < 1 || in[0][2] % op.size != 0 || in[0][3] % op.size != 0)
+        reject(op, "expected a multiple of {} pixels, got {}", op.size, in[0].to_string());
+    return {in[0][0], in[0][2] / op.size, in[0][3] / op.size, in[1][0]};
+}
+
+// An MLP's second map takes what its first gives; attention makes D of the 3D that qkv gives.
+template <class Op>
+Shape infer_branch(const Op& op, Inputs inputs, std::size_t mixes) {
+    const std::size_t count =
+        5 + std::size_t(op.bias1) + std::size_t(op.bias2) + mixes + std::size_t(op.gain);
+    expect_count(op, inputs, count, count);
+    const BranchInputs<Shape> in = branch_inputs(op, inputs);
+    expect_rank(op, "tokens", in.x, 3);
+    expect_rank(op, "a first weight", in.weight1, 2);
+    const std::int64_t dim = in.x[2], first = in.weight1[0];
+    constexpr bool is_attention = std::is_same_v<Op, op::AttentionBranch>;
+    const std::int64_t second = is_attention ? dim : first;
+    expect_shape(op, "a norm weight", in.norm_weight, {dim});
+    expect_shape(op, "a norm bias", in.norm_bias, {dim});
+    expect_shape(op, "a first weight", in.weight1, {is_attention ? 3 * dim : first, dim});
+    if (op.bias1) expect_shape(op, "a first bias", in.bias1, {first});
+    expect_shape(op, "a second weight", in.weight2, {dim, second});
+    if (op.bias2) expect_shape(op, "a second bias", in.bias2, {dim});
+    if (op.gain && in.gain != Shape{dim} && in.gain != Shape{1})
+        reject(op, "expected a gain of {} or 1 values, got {}", dim, in.gain.to_string());
+    if constexpr (is_attention) expect_heads(op, op.attention, dim, in.mixes);
+    return in.x;
+}
+
+Shape infer(const op::MlpBranch& op, Inputs in) { return infer_branch(op, in, 0); }
+Shape infer(const op::AttentionBranch& op, Inputs in) {
+    return infer_branch(op, in, mix_inputs(op.attention));
 }
 
 }  // namespace

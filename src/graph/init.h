@@ -1,4 +1,4 @@
-// How a parameter starts when it is not read from a file. Models only say it; declare/ does it.
+// How a parameter starts when it is not read from a file. Models only say it; walkers/ does it.
 #pragma once
 
 #include <cmath>
@@ -25,8 +25,8 @@ struct Init {
     static Init constant(double value) { return {Kind::constant, value, 0, {}}; }
     static Init zeros() { return constant(0); }
     static Init ones() { return constant(1); }
-    static Init normal(double deviation) { return {Kind::normal, deviation, 0, {}}; }
-    static Init trunc_normal(double deviation) { return {Kind::trunc_normal, deviation, 0, {}}; }
+    static Init normal(double std) { return {Kind::normal, std, 0, {}}; }
+    static Init trunc_normal(double std) { return {Kind::trunc_normal, std, 0, {}}; }
     static Init uniform(double low, double high) { return {Kind::uniform, low, high, {}}; }
     static Init sincos2d() { return {Kind::sincos2d, 0, 0, {}}; }
     static Init stacked(std::vector<Init> parts) { return {Kind::stacked, 0, 0, std::move(parts)}; }

@@ -143,7 +143,7 @@ struct LayerNorm {
     static constexpr std::string_view kName = "layer_norm";
     double epsilon = 1e-6;
 };
-// Shared by the two attention ops. Talking heads: the flags say which mixes follow as inputs, each
+// Shared by the attention ops. Talking heads: the flags say which mixes follow as inputs, each
 // a weight [H, H] and a bias [H].
 struct AttentionOptions {
     std::int64_t heads = 1;
@@ -185,6 +185,36 @@ struct Outlook {
     double scale = 1;
 };
 
+// ---- Composites that fuse() makes out of the above; no model records them.
+
+// A convolution whose windows do not overlap is a linear map of each patch: x [B, C, H, W], weight
+// [D, C, size, size], bias [D] (optional) → [B, H/size, W/size, D]
+struct PatchEmbed {
+    static constexpr std::string_view kName = "patch_embed";
+    std::int64_t size = 16;
+};
+// What both residual branches of a transformer block share: x + drop_path(gain * f(norm(x))). The
+// flags say which of the optional inputs there are; branch_inputs.h tells the inputs apart.
+struct BranchOptions {
+    double epsilon = 1e-6;  // of the layer norm
+    double drop_path = 0;
+    bool bias1 = false;  // of fc1, of qkv
+    bool bias2 = false;  // of fc2, of proj
+    bool gain = false;
+};
+// x [B, T, D], norm weight [D] and bias [D], fc1 weight [M, D], bias [M] (optional), fc2 weight
+// [D, M], bias [D] (optional), gain [D] or [1] (optional) → residual(x, fc2(gelu(fc1(norm(x)))))
+struct MlpBranch : BranchOptions {
+    static constexpr std::string_view kName = "mlp_branch";
+};
+// x [B, T, D], norm weight [D] and bias [D], qkv weight [3D, D], bias [3D] (optional), proj weight
+// [D, D], bias [D] (optional), mixes, gain [D] or [1] (optional)
+// → residual(x, proj(attention(the thirds of qkv(norm(x)))))
+struct AttentionBranch : BranchOptions {
+    static constexpr std::string_view kName = "attention_branch";
+    AttentionOptions attention;
+};
+
 }  // namespace cait::op
 
 namespace cait {
@@ -194,7 +224,8 @@ using Op =
                  op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute, op::Concat,
                  op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout, op::BatchNorm,
                  op::Pool2d, op::Unfold, op::Fold, op::LayerNorm, op::AttentionMap, op::Attention,
-                 op::AttentionApply, op::Residual, op::SqueezeExcite, op::Outlook>;
+                 op::AttentionApply, op::Residual, op::SqueezeExcite, op::Outlook, op::PatchEmbed,
+                 op::MlpBranch, op::AttentionBranch>;
 
 // Lets std::visit take one lambda per case.
 template <class... Cases>

@@ -72,6 +72,22 @@ std::string attributes(const op::Attention& op) {
 std::string attributes(const op::Residual& op) {
     return op.drop_path > 0 ? fmt::format("drop_path={:g}", op.drop_path) : "";
 }
+std::string attributes(const op::PatchEmbed& op) { return fmt::format("size={}", op.size); }
+std::string attributes(const op::BranchOptions& op) {
+    std::string text = fmt::format("epsilon={:g}", op.epsilon);
+    if (op.bias1) text += " bias1";
+    if (op.bias2) text += " bias2";
+    if (op.gain) text += " gain";
+    if (op.drop_path > 0) text += fmt::format(" drop_path={:g}", op.drop_path);
+    return text;
+}
+std::string attributes(const op::MlpBranch& op) {
+    return attributes(static_cast<const op::BranchOptions&>(op));
+}
+std::string attributes(const op::AttentionBranch& op) {
+    return fmt::format("{} {}", attributes(op.attention),
+                       attributes(static_cast<const op::BranchOptions&>(op)));
+}
 
 std::string call_text(const Node& node) {
     std::string inside;

@@ -1,4 +1,4 @@
-// A rectangle of an image, without a copy: what a crop followed by a resize reads.
+// A zero-copy view of a rectangle of an image: what a crop followed by a resize reads.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
-// Attention of one image, all heads at once, forward and backward: plain, with talking heads, or
-// with few queries (class attention). Maps never leave the second-level cache: queries are taken a
-// block at a time, and the backward pass computes the maps again.
+// Attention of one image, all heads at once: plain, with talking heads, or with few queries (class
+// attention). Maps never leave the second-level cache: queries are taken a block at a time.
 #pragma once
 
-#include "kernels/table.h"
+#include "kernels/product.h"
+#include "kernels/workspace.h"
 
 namespace cait::kernels {
 
-// Rows of q, k, v and of the output are heads * head_dim floats; head h starts at h * head_dim.
+// Rows of q, k, v and of the output are heads * head_dim elements; head h starts at h * head_dim.
 struct AttentionShape {
     Index queries = 0;
     Index keys = 0;
@@ -19,33 +19,13 @@ struct AttentionShape {
     const float* before_bias = nullptr;
     const float* after_weight = nullptr;
     const float* after_bias = nullptr;
-    bool bfloat16 = false;  // products of bfloat16 values; q and d_output come rounded already
+    Format format = Format::f32;  // of the products' operands
 };
 
-struct Rows {
-    const float* data = nullptr;
-    Index ld = 0;
-};
-struct MutableRows {
-    float* data = nullptr;
-    Index ld = 0;
-};
-
-// Floats of scratch memory that either direction needs.
+// Bytes of scratch memory.
 Index attention_workspace(const AttentionShape& shape);
 
-void attention_forward(const AttentionShape& shape, Rows q, Rows k, Rows v, MutableRows output,
-                       float* workspace);
-
-// Writes dq, dk, dv; adds to the gradients of the mixes (null without them).
-struct MixGradients {
-    float* before_weight = nullptr;
-    float* before_bias = nullptr;
-    float* after_weight = nullptr;
-    float* after_bias = nullptr;
-};
-void attention_backward(const AttentionShape& shape, Rows q, Rows k, Rows v, Rows d_output,
-                        MutableRows dq, MutableRows dk, MutableRows dv, const MixGradients& mixes,
-                        float* workspace);
+void attention_forward(const AttentionShape& shape, const Rows& q, const Rows& k, const Rows& v,
+                       const MutableRows& output, std::byte* workspace);
 
 }  // namespace cait::kernels

@@ -8,34 +8,26 @@
 namespace cait::kernels {
 
 struct AttentionBranch : BranchOptions {
-    AttentionShape attention;            // queries and keys are the tokens
-    const float* weight_qkv = nullptr;   // [3 * dim, dim]
-    const float* bias_qkv = nullptr;     // [3 * dim] or null
-    const float* weight_proj = nullptr;  // [dim, dim]
-    const float* bias_proj = nullptr;    // [dim] or null
+    AttentionShape attention;          // queries and keys are the tokens
+    PackedView weight_qkv;             // forward_source of [3 * dim, dim]
+    const float* bias_qkv = nullptr;   // [3 * dim] or null
+    PackedView weight_proj;            // forward_source of [dim, dim]
+    const float* bias_proj = nullptr;  // [dim] or null
 };
 
-// What the backward pass needs beside x: q, k and v, batch * tokens * 3 * dim elements, and the
-// attention's output, batch * tokens * dim; floats, or bfloat16 when the branch computes in it.
+// What the backward pass needs beside x, in the branch's format and in rows of the active images:
+// q, k and v, kept_qkv() elements, and the attention's output, kept_mixed() elements; null where no
+// backward pass follows.
 struct AttentionKept {
     void* qkv = nullptr;
     void* mixed = nullptr;
 };
-void attention_branch_forward(const AttentionBranch& branch, const float* x, float* y,
-                              const AttentionKept& kept);
+Index kept_qkv(const BranchOptions& branch);
+Index kept_mixed(const BranchOptions& branch);
+MutableRows qkv_rows(const BranchOptions& branch, void* kept);
+MutableRows mixed_rows(const BranchOptions& branch, void* kept);
 
-// Every gradient is written, not added to. What has no value has no gradient.
-struct AttentionGradients {
-    float* x = nullptr;
-    float* norm_weight = nullptr;
-    float* norm_bias = nullptr;
-    float* weight_qkv = nullptr;
-    float* bias_qkv = nullptr;
-    MixGradients mixes;
-    OutputGradients output;  // weight_proj, bias_proj, gain
-};
-void attention_branch_backward(const AttentionBranch& branch, const float* x,
-                               const AttentionKept& kept, const float* dy,
-                               const AttentionGradients& gradients);
+void attention_branch_forward(const AttentionBranch& branch, const float* x, float* y,
+                              const AttentionKept& kept, Workspace& workspace);
 
 }  // namespace cait::kernels

@@ -1,4 +1,4 @@
-// Which of the tables this processor can run.
+// Which of the tables this processor runs, and how it multiplies.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,8 @@ std::vector<const KernelTable*> runnable_kernels();
 // The best of them within CAIT_ISA.
 const KernelTable& best_kernels();
 
-// How a product's right-hand side is packed and multiplied: with the table's own functions, or, for
-// bfloat16 on a processor that multiplies bfloat16 (AMX, AVX512_BF16), by oneDNN. Elsewhere
-// bfloat16 means operands rounded to bfloat16 and multiplied as floats: the same numbers.
-struct Products {
-    Index (*packed_size)(Index rows, Index columns);
-    void (*pack)(const PackSource& source, float* packed);
-    void (*gemm)(const GemmArgs& args);
-};
-Products products(bool bfloat16);
+// The best products of a format within CAIT_ISA. bfloat16: AMX tiles, else vdpbf16ps, else operands
+// rounded to bfloat16 and multiplied as floats, which gives the same sums but for their order.
+const ProductKernels& products(Format format);
 
 }  // namespace cait::kernels

@@ -5,28 +5,25 @@
 
 namespace cait::kernels {
 
+// The hidden layer is computed in slices of its width: fc1, GELU and fc2 of one slice before the
+// next, so that a slice of a chunk's hidden values is all that has to stay in the cache.
+constexpr Index kHiddenSlice = 192;
+
 struct MlpBranch : BranchOptions {
     Index hidden = 0;
-    const float* weight1 = nullptr;  // [hidden, dim]
-    const float* bias1 = nullptr;    // [hidden] or null
-    const float* weight2 = nullptr;  // [dim, hidden]
-    const float* bias2 = nullptr;    // [dim] or null
+    PackedView weight1;            // forward_source of [hidden, dim]
+    const float* bias1 = nullptr;  // [hidden] or null
+    PackedView weight2;            // forward_source of [dim, hidden]
+    const float* bias2 = nullptr;  // [dim] or null
 };
 
-// What the backward pass needs beside x: the hidden values before GELU, batch * tokens * hidden
-// elements in an order of our own; floats, or bfloat16 when the branch computes in bfloat16.
-void mlp_branch_forward(const MlpBranch& branch, const float* x, float* y, void* kept);
+// `kept`, if not null, gets what a backward pass needs beside x: the hidden values before GELU,
+// batch * tokens * hidden elements of the branch's format in an order of our own.
+void mlp_branch_forward(const MlpBranch& branch, const float* x, float* y, void* kept,
+                        Workspace& workspace);
 
-// Every gradient is written, not added to. Biases without a value have none.
-struct MlpGradients {
-    float* x = nullptr;
-    float* norm_weight = nullptr;
-    float* norm_bias = nullptr;
-    float* weight1 = nullptr;
-    float* bias1 = nullptr;
-    OutputGradients output;  // weight2, bias2, gain
-};
-void mlp_branch_backward(const MlpBranch& branch, const float* x, const void* kept, const float* dy,
-                         const MlpGradients& gradients);
+// Rows of a chunk and a slice among what is kept: the slices of a chunk one after the other.
+MutableRows kept_hidden(const MlpBranch& branch, void* kept, Index first_row, Index rows,
+                        Index begin, Index width);
 
 }  // namespace cait::kernels

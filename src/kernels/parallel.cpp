@@ -4,7 +4,7 @@
 
 namespace cait::kernels {
 
-void run_workers(int workers, const std::function<void(int)>& work) {
+void run_workers(int workers, FunctionRef<void(int)> work) {
     if (workers == 1) return work(0);
     std::exception_ptr problem;
     // OpenMP may give fewer threads than asked for; some then run several workers.

@@ -2,14 +2,33 @@
 // do not depend on timing, so results are the same bits in every run with as many workers.
 #pragma once
 
-#include <functional>
+#include <type_traits>
 
-#include "kernels/table.h"
+#include "kernels/format.h"
 
 namespace cait::kernels {
 
+// A reference to something callable: unlike std::function it never allocates, and it must not
+// outlive the call that it is handed to.
+template <class Signature>
+class FunctionRef;
+template <class... Args>
+class FunctionRef<void(Args...)> {
+public:
+    template <class Callable>
+    FunctionRef(const Callable& callable)  // NOLINT(google-explicit-constructor): as in a call
+        : callable_(&callable), call_([](const void* to, Args... args) {
+              (*static_cast<const Callable*>(to))(args...);
+          }) {}
+    void operator()(Args... args) const { call_(callable_, args...); }
+
+private:
+    const void* callable_;
+    void (*call_)(const void*, Args...);
+};
+
 // Calls work(0) … work(workers - 1), at once where there are threads; rethrows what one throws.
-void run_workers(int workers, const std::function<void(int)>& work);
+void run_workers(int workers, FunctionRef<void(int)> work);
 
 // Worker w of n gets items [begin, end) of `count`.
 struct Share {

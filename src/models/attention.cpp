@@ -33,7 +33,7 @@ void output_class_row(Builder& b, std::int64_t tap, const AttentionInputs& input
 
 Value self_attention(Builder& b, std::string_view name, Value x, const SelfAttention& options,
                      Location where) {
-    const Builder::Scope scope = b.scope(name);
+    const Builder::Scope scope = b.attention_scope(name);
     const std::int64_t dim = x.extent(-1);
     const std::int64_t heads = options.heads;
     const Init qkv_init =

@@ -36,7 +36,7 @@ Value mlp(Builder& b, std::string_view name, Value x, double ratio, const BlockI
 
 Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOptions& options,
                         Location where) {
-    const Builder::Scope scope = b.scope("blocks", index);
+    const Builder::Scope scope = b.block_scope("blocks", index);
     const std::int64_t branches = options.branches;
     // All branches of one half read the same x and are added one after the other.
     const auto half = [&](std::int64_t which, const std::string& norm, const std::string& gamma,

@@ -76,9 +76,9 @@ void check(const CaitConfig& c) {
 
 // Class token and, if there is one, distillation token: [B, T, D].
 Value class_tokens(Builder& b, const CaitConfig& c) {
-    const Value cls = token(b, "cls_token", c.dim, 0.02);
+    const Value cls = class_token(b, c.dim, 0.02);
     if (!c.distill_token) return cls;
-    return b.concat({cls, token(b, "dist_token", c.dim, 0.02)}, 1);
+    return b.concat({cls, distill_token(b, c.dim, 0.02)}, 1);
 }
 
 void record(Builder& b, const CaitConfig& c) {

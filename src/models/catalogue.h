@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cait/error.h"
+#include "cait/settings.h"
 #include "models/architecture.h"
 
 namespace cait {
@@ -25,7 +26,7 @@ Family regnet_family();
 
 const std::vector<Family>& families();
 
-// A preset with settings applied; what loading, training and serving start from.
+// A preset with settings applied; what loading, training and running start from.
 struct ModelSpec {
     std::string name;  // of the preset
     const Family* family = nullptr;
@@ -34,8 +35,6 @@ struct ModelSpec {
 
     std::map<std::string, std::string> settings() const;  // all keys, with their values
 };
-
-using SettingList = std::vector<std::pair<std::string, std::string>>;
 
 // Throws UsageError for an unknown name (with the nearest three), an unknown key (with the valid
 // ones) and a configuration that breaks a rule.

@@ -73,7 +73,7 @@ Value leff(Builder& b, Value x, Grid grid, const CeitConfig& c) {
 }
 
 Value block(Builder& b, std::int64_t index, Value x, Grid grid, const CeitConfig& c) {
-    const Builder::Scope scope = b.scope("blocks", index);
+    const Builder::Scope scope = b.block_scope("blocks", index);
     const double drop_path = block_drop_path(c, index, c.depth);
     const Value attended = self_attention(b, "attn", b.layer_norm("norm1", x, kNormEpsilon),
                                           {.heads = c.heads, .tap = index, .dropout = c.dropout});
@@ -87,12 +87,12 @@ Value block(Builder& b, std::int64_t index, Value x, Grid grid, const CeitConfig
 // Layer-wise class-token attention: the last of the class tokens [B, depth, D] asks all of them
 // → [B, 1, D]. No stochastic depth. Tap layer_attention, [B, heads, 1, depth].
 Value class_token_attention(Builder& b, Value tokens, const CeitConfig& c) {
-    const Builder::Scope scope = b.scope("lca");
+    const Builder::Scope scope = b.block_scope("lca");
     const Value last = b.slice(tokens, 1, c.depth - 1, c.depth);
     const Value normed = b.layer_norm("norm1", tokens, kNormEpsilon);
     Value attended;
     {
-        const Builder::Scope inner = b.scope("attn");
+        const Builder::Scope inner = b.attention_scope("attn");
         const Affine qkv = b.linear_params("qkv", c.dim, 3 * c.dim);
         const auto part = [&](Value x, std::int64_t i) {
             return b.linear(x, {b.slice(qkv.weight, 0, i * c.dim, (i + 1) * c.dim),
@@ -113,8 +113,9 @@ Value class_token_attention(Builder& b, Value tokens, const CeitConfig& c) {
 
 void record(Builder& b, const CeitConfig& c) {
     const Grid grid = patch_grid(c.image_size, c.patch);
+    b.patch_grid(grid);
     Value x = image_to_tokens(b, b.image(c.channels, c.image_size), c);  // [B, N, D]
-    x = b.concat({token(b, "cls_token", c.dim, 0.02), x}, 1);
+    x = b.concat({class_token(b, c.dim, 0.02), x}, 1);
     x = b.dropout(add_position(b, x, grid, 1), c.dropout.tokens);
     std::vector<Value> class_tokens;
     for (std::int64_t i = 0; i < c.depth; ++i) {

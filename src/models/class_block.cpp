@@ -11,7 +11,7 @@ namespace {
 
 Value class_attention(Builder& b, std::int64_t index, Value tokens, Value patches,
                       const ClassBlockOptions& options, Location where) {
-    const Builder::Scope scope = b.scope("attn");
+    const Builder::Scope scope = b.attention_scope("attn");
     const std::int64_t dim = tokens.extent(-1);
     const BlockInit& init = options.init;
     const Value keys = options.tokens_in_keys ? b.concat({tokens, patches}, 1, where) : patches;
@@ -29,7 +29,7 @@ Value class_attention(Builder& b, std::int64_t index, Value tokens, Value patche
 
 Value class_block(Builder& b, std::int64_t index, Value tokens, Value patches,
                   const ClassBlockOptions& options, Location where) {
-    const Builder::Scope scope = b.scope("blocks_token_only", index);
+    const Builder::Scope scope = b.block_scope("blocks_token_only", index);
     const std::int64_t dim = tokens.extent(-1);
     const Affine norm = b.norm_params("norm1", dim, where);
     const Value attended =

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "models/parts.h"
+
 namespace cait {
 
 Value conv_norm(Builder& b, std::string_view conv, std::string_view norm, Value x, std::int64_t out,
@@ -27,6 +29,19 @@ Value relu(Builder& b, Value x, Location where) {
 
 Value average_pool(Builder& b, Value map, Location where) {
     return b.reduce(map, op::Reduce::Kind::mean, {2, 3}, false, where);
+}
+
+void output_map_logits(Builder& b, std::string_view name, Value map, Value features, bool averaged,
+                       std::int64_t classes, LinearOptions options, Location where) {
+    b.patch_grid({map.extent(2), map.extent(3)});
+    b.output("tokens", [&] { return map_tokens(b, map, where); });
+    b.output("features", features);
+    options.role = {.kind = ParamRole::Kind::class_head};
+    const Affine head = b.linear_params(name, features.extent(-1), classes, options, where);
+    const Builder::Scope scope = b.scope(name);
+    if (averaged)
+        b.output("token_logits", [&] { return b.linear(map_tokens(b, map, where), head, where); });
+    b.output("logits", b.linear(features, head, where));
 }
 
 }  // namespace cait

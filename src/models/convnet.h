@@ -1,5 +1,5 @@
-// What the four-stage convnets share: lists of one number per stage in the settings, convolution
-// with batch norm, and average pooling.
+// What the four-stage convnets share: convolution with batch norm, average pooling and the
+// classifier.
 #pragma once
 
 #include <string_view>
@@ -26,5 +26,12 @@ Value relu(Builder& b, Value x, Location where = Location::current());
 
 // The mean over the positions: [B, C, H, W] → [B, C]
 Value average_pool(Builder& b, Value map, Location where = Location::current());
+
+// The classifier on the features of a map [B, C, H, W], with the outputs features and logits. Where
+// the features are the map's average (`averaged`), the same classifier fits every position: tap
+// token_logits, [B, H*W, classes].
+void output_map_logits(Builder& b, std::string_view name, Value map, Value features, bool averaged,
+                       std::int64_t classes, LinearOptions options,
+                       Location where = Location::current());
 
 }  // namespace cait

@@ -83,7 +83,7 @@ Value reattention_map(Builder& b, AttentionInputs in, double scale, const Deepvi
 
 // x [B, N, D] → [B, N, D]; taps self_attention.N and class_attention.N
 Value reattention(Builder& b, std::int64_t index, Value x, const DeepvitConfig& c) {
-    const Builder::Scope scope = b.scope("attn");
+    const Builder::Scope scope = b.attention_scope("attn");
     const AttentionInputs in = project_qkv(b, x);
     const Value map = reattention_map(b, in, attention_scale(c.dim, c.heads), c);
     b.output(fmt::format("self_attention.{}", index), map);
@@ -92,7 +92,7 @@ Value reattention(Builder& b, std::int64_t index, Value x, const DeepvitConfig& 
 }
 
 Value block(Builder& b, std::int64_t index, Value x, const DeepvitConfig& c) {
-    const Builder::Scope scope = b.scope("blocks", index);
+    const Builder::Scope scope = b.block_scope("blocks", index);
     const double drop_path = block_drop_path(c, index, c.depth);
     const auto scaled = [&](Value v, double factor) {
         return factor == 1 ? v : b.scale(v, factor);
@@ -116,10 +116,12 @@ Value block(Builder& b, std::int64_t index, Value x, const DeepvitConfig& c) {
 
 void record(Builder& b, const DeepvitConfig& c) {
     const Value image = b.image(c.channels, c.image_size);
+    const Grid grid = patch_grid(c.image_size, c.patch);
+    b.patch_grid(grid);
     Value x = c.stem == Stem::conv ? conv_stem(b, image, c)
                                    : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
-    x = b.concat({token(b, "cls_token", c.dim, 0.02), x}, 1);
-    x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), 1), c.dropout.tokens);
+    x = b.concat({class_token(b, c.dim, 0.02), x}, 1);
+    x = b.dropout(add_position(b, x, grid, 1), c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
 
     const Value features = class_features(b, x, 1).features;

@@ -33,13 +33,12 @@ void check(const DeitConfig& c) {
 }
 
 void record(Builder& b, const DeitConfig& c) {
-    constexpr double kDeviation = 0.02;
+    constexpr double kStd = 0.02;
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
-    const Value cls = token(b, "cls_token", c.dim, kDeviation);
+    const Value cls = class_token(b, c.dim, kStd);
     // Order: class, distillation, patches.
-    x = c.distilled ? b.concat({cls, token(b, "dist_token", c.dim, kDeviation), x}, 1)
-                    : b.concat({cls, x}, 1);
+    x = c.distilled ? b.concat({cls, distill_token(b, c.dim, kStd), x}, 1) : b.concat({cls, x}, 1);
     const std::int64_t prefix = c.distilled ? 2 : 1;
     x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), prefix), c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i)

@@ -40,7 +40,7 @@ void check(const Deit3Config& c) {
 void record(Builder& b, const Deit3Config& c) {
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
-    const Value cls = token(b, "cls_token", c.dim, 0.02);
+    const Value cls = class_token(b, c.dim, 0.02);
     x = add_position(b, x, patch_grid(c.image_size, c.patch), 0);
     x = b.dropout(b.concat({cls, x}, 1), c.dropout.tokens);
     const std::int64_t blocks = c.depth * c.parallel;

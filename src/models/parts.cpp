@@ -26,6 +26,7 @@ void check_heads(std::int64_t dim, std::int64_t heads) {
 Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim, Location where) {
     const Value maps =
         b.conv2d("patch_embed.proj", image, dim, {.kernel = patch, .stride = patch}, where);
+    b.patch_grid({maps.extent(2), maps.extent(3)});
     return map_tokens(b, maps, where);
 }
 
@@ -39,9 +40,22 @@ Value token_maps(Builder& b, Value tokens, Grid grid, Location where) {
     return b.reshape(b.permute(tokens, {0, 2, 1}, where), maps, where);
 }
 
-Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation, Location where) {
-    return b.expand(b.param(name, {1, 1, dim}, Init::trunc_normal(deviation), {}, true, where),
-                    where);
+namespace {
+
+Value token(Builder& b, std::string_view name, ParamRole::Kind kind, std::int64_t dim, double std,
+            Location where) {
+    return b.expand(
+        b.param(name, {1, 1, dim}, Init::trunc_normal(std), {.kind = kind}, true, where), where);
+}
+
+}  // namespace
+
+Value class_token(Builder& b, std::int64_t dim, double std, Location where) {
+    return token(b, "cls_token", ParamRole::Kind::class_token, dim, std, where);
+}
+
+Value distill_token(Builder& b, std::int64_t dim, double std, Location where) {
+    return token(b, "dist_token", ParamRole::Kind::distill_token, dim, std, where);
 }
 
 Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix, PositionKind kind,

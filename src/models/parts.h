@@ -9,11 +9,6 @@ namespace cait {
 // Every family of this line of papers but VOLO.
 inline constexpr double kNormEpsilon = 1e-6;
 
-struct Grid {
-    std::int64_t height = 0;
-    std::int64_t width = 0;
-    std::int64_t count() const { return height * width; }
-};
 Grid patch_grid(ImageSize image, std::int64_t patch);
 
 // Throws UsageError unless the image is a whole number of patches.
@@ -21,7 +16,7 @@ void check_patches(ImageSize image, std::int64_t patch);
 // Throws UsageError unless the heads divide the width.
 void check_heads(std::int64_t dim, std::int64_t heads);
 
-// image [B, C, H, W] → tokens [B, N, D]; parameters patch_embed.proj.*
+// image [B, C, H, W] → tokens [B, N, D]; parameters patch_embed.proj.*. Sets the graph's grid.
 Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim,
                   Location where = Location::current());
 
@@ -29,9 +24,10 @@ Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim,
 Value map_tokens(Builder& b, Value maps, Location where = Location::current());
 Value token_maps(Builder& b, Value tokens, Grid grid, Location where = Location::current());
 
-// A learned vector [1, 1, D] repeated for the batch.
-Value token(Builder& b, std::string_view name, std::int64_t dim, double deviation,
-            Location where = Location::current());
+// A learned vector [1, 1, D] repeated for the batch: parameter cls_token or dist_token, drawn from
+// a truncated normal of this std.
+Value class_token(Builder& b, std::int64_t dim, double std, Location where = Location::current());
+Value distill_token(Builder& b, std::int64_t dim, double std, Location where = Location::current());
 
 enum class PositionKind { learned, sincos, none };
 // tokens + pos_embed, whose first `prefix` rows belong to class and distillation tokens.

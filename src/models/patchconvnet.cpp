@@ -96,7 +96,7 @@ Value conv_stem(Builder& b, Value image, const PatchConvNetConfig& c) {
 
 // 1×1 convolution, 3×3 per channel, squeeze-excite, 1×1: [B, D, h, w] → the same shape.
 Value conv_branch(Builder& b, Value x) {
-    const Builder::Scope scope = b.scope("attn.qkv_pos");
+    const Builder::Scope scope = b.attention_scope("attn.qkv_pos");
     const std::int64_t dim = x.extent(1);
     const auto squeezed = std::max<std::int64_t>(1, std::llrint(double(dim) / 4));
     x = b.gelu(b.conv2d("0", x, dim));
@@ -107,7 +107,7 @@ Value conv_branch(Builder& b, Value x) {
 }
 
 Value block(Builder& b, std::int64_t index, Value x, Grid grid, const PatchConvNetConfig& c) {
-    const Builder::Scope scope = b.scope("blocks", index);
+    const Builder::Scope scope = b.block_scope("blocks", index);
     const Value maps = c.norm == Norm::layernorm
                            ? token_maps(b, b.layer_norm("norm1", x, kNormEpsilon), grid)
                            : b.batch_norm("norm1", token_maps(b, x, grid));
@@ -153,6 +153,7 @@ void record(Builder& b, const PatchConvNetConfig& c) {
     Value x = c.stem == Stem::conv ? conv_stem(b, image, c)
                                    : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     const Grid grid = patch_grid(c.image_size, c.patch);
+    b.patch_grid(grid);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, grid, c);
 
     Value tokens;

@@ -6,7 +6,6 @@
 
 #include "models/catalogue.h"
 #include "models/convnet.h"
-#include "models/parts.h"
 #include "models/stages.h"
 
 namespace cait {
@@ -80,15 +79,13 @@ void record(Builder& b, const RegnetConfig& c) {
     std::int64_t index = 0;
     for (std::size_t stage = 0; stage < kStages; ++stage)
         for (std::int64_t i = 0; i < c.depths[stage]; ++i, ++index) {
-            const Builder::Scope block = b.scope(fmt::format("s{}.b{}", stage + 1, i + 1));
+            const Builder::Scope block = b.block_scope(fmt::format("s{}.b{}", stage + 1, i + 1));
             x = bottleneck(b, x, c, c.widths[stage], i == 0 ? 2 : 1,
                            block_drop_path(c, index, total(c.depths)));
         }
 
-    b.output("tokens", [&] { return map_tokens(b, x); });
-    const Value features = average_pool(b, x);
-    b.output("features", features);
-    output_logits(b, class_head(b, "head.fc", features, c.classes, Init::normal(0.01)), {});
+    output_map_logits(b, "head.fc", x, average_pool(b, x), true, c.classes,
+                      {.weight_init = Init::normal(0.01)});
 }
 
 // torchvision's names. It counts blocks from 0 and ours from 1, so every block has its own rules.

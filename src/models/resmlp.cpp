@@ -96,6 +96,7 @@ Value convolved(Builder& b, Value maps, Communication kind) {
 
 // The exchange among patches, [B, N, D] → [B, N, D].
 Value communicate(Builder& b, Value x, const ResmlpConfig& c) {
+    const Builder::Scope exchange = b.attention_scope();
     const Value rows = swapped(b, x);  // [B, D, N]
     if (c.communication == Communication::linear)
         return swapped(b, b.linear("attn", rows, rows.extent(2), over_patches(c)));
@@ -113,7 +114,7 @@ Value joined(Builder& b, Value x, Value branch, std::string_view gamma, const Re
 }
 
 Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
-    const Builder::Scope scope = b.scope("blocks", index);
+    const Builder::Scope scope = b.block_scope("blocks", index);
     const double drop_path = block_drop_path(c, index, c.depth);
     if (c.communication != Communication::none)
         x = joined(b, x, communicate(b, normed(b, "norm1", x, c), c), "gamma_1", c, drop_path,
@@ -126,10 +127,13 @@ Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
 // [B, N, D], which stay as they are → [B, 1, D]. No projections: with them the parameters would
 // exceed the 17.7 million that the paper gives for S12.
 Value class_layer(Builder& b, std::int64_t index, Value cls, Value patches, const ResmlpConfig& c) {
-    const Builder::Scope scope = b.scope("blocks_token_only", index);
+    const Builder::Scope scope = b.block_scope("blocks_token_only", index);
     const std::int64_t ratio_index = 2 * (c.depth + index);
     const Value rows = swapped(b, normed(b, "norm1", patches, c));  // [B, D, N]
-    const Value gathered = swapped(b, b.linear("attn", rows, 1, over_patches(c)));
+    const Value gathered = [&] {
+        const Builder::Scope exchange = b.attention_scope();
+        return swapped(b, b.linear("attn", rows, 1, over_patches(c)));
+    }();
     cls = joined(b, cls, gathered, "gamma_1", c, 0, ratio_index);
     return joined(b, cls, mlp(b, "mlp", normed(b, "norm2", cls, c), c.mlp_ratio), "gamma_2", c, 0,
                   ratio_index + 1);
@@ -142,7 +146,7 @@ void record(Builder& b, const ResmlpConfig& c) {
 
     Value cls;
     if (c.pool == Pool::class_mlp) {
-        cls = token(b, "cls_token", c.dim, 0.02);
+        cls = class_token(b, c.dim, 0.02);
         for (std::int64_t i = 0; i < c.class_layers; ++i) cls = class_layer(b, i, cls, x, c);
     }
     const Affine norm = norm_params(b, "norm", c);

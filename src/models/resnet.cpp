@@ -63,7 +63,7 @@ Value residual_block(Builder& b, Value x, const BlockShape& s) {
 // A class token asks the positions of the feature map, as in PatchConvNet: [B, N, C] → [B, C].
 Value attention_pool(Builder& b, Value patches) {
     const std::int64_t dim = patches.extent(-1);
-    const Value cls = token(b, "cls_token", dim, 0.02);
+    const Value cls = class_token(b, dim, 0.02);
     const Value pooled = class_block(
         b, 0, cls, patches,
         {.heads = 1,
@@ -80,7 +80,7 @@ void record(Builder& b, const ResnetConfig& c) {
     for (std::size_t stage = 0; stage < kStages; ++stage) {
         const Builder::Scope layer = b.scope(fmt::format("layer{}", stage + 1));
         for (std::int64_t i = 0; i < c.blocks[stage]; ++i, ++index) {
-            const Builder::Scope block = b.scope(std::to_string(i));
+            const Builder::Scope block = b.block_scope(std::to_string(i));
             x = residual_block(b, x,
                                {.width = c.width << stage,
                                 .stride = stage > 0 && i == 0 ? 2 : 1,
@@ -89,15 +89,11 @@ void record(Builder& b, const ResnetConfig& c) {
         }
     }
 
-    b.output("tokens", [&] { return map_tokens(b, x); });
-    const Value features =
-        c.pool == Pool::attention ? attention_pool(b, map_tokens(b, x)) : average_pool(b, x);
-    b.output("features", features);
+    const bool averaged = c.pool == Pool::average;
+    const Value features = averaged ? average_pool(b, x) : attention_pool(b, map_tokens(b, x));
     const Init init = Init::fan_in(features.extent(-1));  // PyTorch's default for linear maps
-    b.output("logits", b.linear("fc", features, c.classes,
-                                {.weight_init = init,
-                                 .bias_init = init,
-                                 .role = {.kind = ParamRole::Kind::class_head}}));
+    output_map_logits(b, "fc", x, features, averaged, c.classes,
+                      {.weight_init = init, .bias_init = init});
 }
 
 }  // namespace

@@ -135,8 +135,8 @@ void Settings::set(const std::string& name, const std::string& value) {
     }
 }
 
-std::vector<std::pair<std::string, std::string>> Settings::values() const {
-    std::vector<std::pair<std::string, std::string>> result;
+SettingList Settings::values() const {
+    SettingList result;
     for (const Key& key : keys_) result.emplace_back(key.name, key.get());
     return result;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cait/settings.h"
 #include "graph/graph.h"
 
 namespace cait {
@@ -61,7 +62,7 @@ public:
     const std::vector<Key>& keys() const { return keys_; }
     // Throws UsageError: an unknown key lists the valid ones, a bad value says what is expected.
     void set(const std::string& name, const std::string& value);
-    std::vector<std::pair<std::string, std::string>> values() const;
+    SettingList values() const;
 
 private:
     void choice_by_index(std::string name, std::vector<std::string> texts,

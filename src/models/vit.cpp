@@ -68,7 +68,7 @@ void record(Builder& b, const VitConfig& c) {
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     const bool has_class = c.pool == Pool::class_token;
     const std::int64_t prefix = has_class ? 1 : 0;
-    if (has_class) x = b.concat({token(b, "cls_token", c.dim, 1e-6), x}, 1);
+    if (has_class) x = b.concat({class_token(b, c.dim, 1e-6), x}, 1);
     x = add_position(b, x, patch_grid(c.image_size, c.patch), prefix, c.position);
     x = b.dropout(x, c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i)

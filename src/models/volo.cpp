@@ -101,7 +101,7 @@ Value finish_block(Builder& b, Value x, Value attended, std::int64_t index, doub
 // x [B, H, W, D]: the tokens around each window's centre are mixed by weights that are read off the
 // centre alone, without comparing queries and keys.
 Value outlook_attention(Builder& b, Value x, std::int64_t heads, double dropout) {
-    const Builder::Scope scope = b.scope("attn");
+    const Builder::Scope scope = b.attention_scope("attn");
     const std::int64_t dim = x.extent(-1);
     const std::int64_t area = kOutlookKernel * kOutlookKernel;
     const Value values = b.linear("v", x, dim, {.bias = false});
@@ -120,7 +120,7 @@ Value outlook_attention(Builder& b, Value x, std::int64_t heads, double dropout)
 
 // The first token of x [B, 1 + N, D] asks all of them: [B, 1, D]; tap class_attention.INDEX
 Value class_attention(Builder& b, Value x, std::int64_t heads, std::int64_t index, double dropout) {
-    const Builder::Scope scope = b.scope("attn");
+    const Builder::Scope scope = b.attention_scope("attn");
     const std::int64_t dim = x.extent(-1);
     const Value kv = b.linear("kv", x, 2 * dim, {.bias = false});
     const Value q = b.linear("q", b.slice(x, 1, 0, 1), dim, {.bias = false});
@@ -135,7 +135,7 @@ Value class_attention(Builder& b, Value x, std::int64_t heads, std::int64_t inde
 Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
     Value x = stem(b, image, c);  // [B, H/8, W/8, D0]
     for (std::int64_t i = 0; i < c.layers[0]; ++i) {
-        const Builder::Scope scope = b.scope("network.0", i);
+        const Builder::Scope scope = b.block_scope("network.0", i);
         const Value normed = b.layer_norm("norm1", x, kVoloEpsilon);
         // No stochastic depth here, though these blocks count in the others' rates.
         x = finish_block(b, x, outlook_attention(b, normed, c.heads[0], c.dropout.tokens), i,
@@ -146,13 +146,14 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
     x = channels_last(b, b.conv2d("network.1.proj", channels_first(b, x), dim,
                                   {.kernel = 2, .stride = 2}));  // [B, H/16, W/16, D]
     const Grid grid = patch_grid(c.image_size, kPatch);
+    b.patch_grid(grid);
     x = b.add(x, b.param("pos_embed", {1, grid.height, grid.width, dim}, Init::trunc_normal(0.02),
                          {ParamRole::Kind::position, grid.height, grid.width, 0}));
     x = b.dropout(b.reshape(x, {Shape::kBatch, grid.count(), dim}), c.dropout.tokens);
     std::int64_t index = c.layers[0];
     for (std::size_t stage = 1; stage < c.layers.size(); ++stage)
         for (std::int64_t i = 0; i < c.layers[stage]; ++i, ++index) {
-            const Builder::Scope scope = b.scope(fmt::format("network.{}", stage + 1), i);
+            const Builder::Scope scope = b.block_scope(fmt::format("network.{}", stage + 1), i);
             const Value attended = self_attention(b, "attn", b.layer_norm("norm1", x, kVoloEpsilon),
                                                   {.heads = c.heads[stage],
                                                    .qkv_bias = false,
@@ -168,9 +169,9 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
 void record(Builder& b, const VoloConfig& c) {
     const std::int64_t dim = c.dims.back();
     const Value patches = patch_tokens(b, b.image(c.channels, c.image_size), c);  // [B, N, D]
-    Value cls = token(b, "cls_token", dim, 0.02);                                 // [B, 1, D]
+    Value cls = class_token(b, dim, 0.02);                                        // [B, 1, D]
     for (std::int64_t i = 0; i < c.class_layers; ++i) {
-        const Builder::Scope scope = b.scope("post_network", i);
+        const Builder::Scope scope = b.block_scope("post_network", i);
         const Value normed = b.layer_norm("norm1", b.concat({cls, patches}, 1), kVoloEpsilon);
         const Value attended = class_attention(b, normed, c.heads.back(), i, c.dropout.attention);
         cls = finish_block(b, cls, attended, c.depth() + i, c.mlp_ratio);
@@ -190,6 +191,7 @@ void record(Builder& b, const VoloConfig& c) {
     const Value aux = class_head(b, "aux_head", tokens, c.classes);  // [B, N, classes]
     b.output("logits_class", logits);
     b.output("logits_aux", aux);
+    b.output("token_logits", aux);
     // Training sees the heads apart; at evaluation each class gains half its best token.
     if (b.training()) return b.output("logits", logits);
     const Value best = b.reduce(aux, op::Reduce::Kind::max, {1});

@@ -101,7 +101,7 @@ void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspac
 void EvaluationTransform::apply(const Image& image, EvaluationWorkspace& workspace,
                                 std::span<float> out) const {
     crop(image, workspace, workspace.cropped);
-    Normaliser(mean, deviation).apply(workspace.cropped, out);
+    Normaliser(mean, std).apply(workspace.cropped, out);
 }
 
 void EvaluationTransform::apply(const Image& image, std::span<float> out) const {

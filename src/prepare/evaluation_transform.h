@@ -34,7 +34,7 @@ struct EvaluationTransform {
     Filter filter = Filter::bicubic;
     CropMode mode = CropMode::centre;
     ChannelValues mean = kImageNetMean;
-    ChannelValues deviation = kImageNetDeviation;
+    ChannelValues std = kImageNetStd;
 
     // Throws UsageError that names the field when one is out of its range.
     void check() const;

@@ -19,14 +19,14 @@ Colour mean_colour(const ChannelValues& mean) {
     return colour;
 }
 
-Normaliser::Normaliser(const ChannelValues& mean, const ChannelValues& deviation) {
+Normaliser::Normaliser(const ChannelValues& mean, const ChannelValues& std) {
     for (std::size_t c = 0; c < 3; ++c) {
-        if (!(deviation[c] > 0) || !std::isfinite(deviation[c]) || !std::isfinite(mean[c]))
-            throw UsageError(fmt::format(
-                "normalise: expected a finite mean and a positive deviation, found {} and {}",
-                mean[c], deviation[c]));
+        if (!(std[c] > 0) || !std::isfinite(std[c]) || !std::isfinite(mean[c]))
+            throw UsageError(
+                fmt::format("normalise: expected a finite mean and a positive std, found {} and {}",
+                            mean[c], std[c]));
         for (std::size_t v = 0; v < 256; ++v)
-            tables_[c][v] = (float(v) / 255.0F - mean[c]) / deviation[c];
+            tables_[c][v] = (float(v) / 255.0F - mean[c]) / std[c];
     }
 }
 

@@ -1,4 +1,4 @@
-// From 8-bit pixels to the floats that a model reads: (value / 255 - mean) / deviation, in planes.
+// From 8-bit pixels to the floats that a model reads: (value / 255 - mean) / std, in planes.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace cait {
 using ChannelValues = std::array<float, 3>;  // red, green, blue; grey uses the first
 
 inline constexpr ChannelValues kImageNetMean{0.485F, 0.456F, 0.406F};
-inline constexpr ChannelValues kImageNetDeviation{0.229F, 0.224F, 0.225F};
+inline constexpr ChannelValues kImageNetStd{0.229F, 0.224F, 0.225F};
 
 // The mean as a pixel colour, which is what augmentation fills holes with.
 Colour mean_colour(const ChannelValues& mean);
@@ -22,8 +22,8 @@ Colour mean_colour(const ChannelValues& mean);
 // equal to torchvision's two divisions to the last bit.
 class Normaliser {
 public:
-    // Throws UsageError when a deviation is not positive.
-    Normaliser(const ChannelValues& mean, const ChannelValues& deviation);
+    // Throws UsageError when a std is not positive.
+    Normaliser(const ChannelValues& mean, const ChannelValues& std);
 
     // `out` is (channels, height, width); a grey image also fills three channels.
     void apply(const Image& image, std::span<float> out) const;

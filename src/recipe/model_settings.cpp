@@ -23,11 +23,11 @@ bool some_family_has(const std::string& key) {
 
 }  // namespace
 
-void check_model(const std::string& name, const ModelSettings& settings) {
+void check_model(const std::string& name, const SettingList& settings) {
     configure(name, settings);
 }
 
-ModelSettings model_settings(const std::string& name, const ModelSettings& settings) {
+SettingList model_settings(const std::string& name, const SettingList& settings) {
     const ModelSpec spec = configure(name, settings);
     Settings keys;
     spec.architecture->bind(keys);

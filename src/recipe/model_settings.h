@@ -3,18 +3,16 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
+
+#include "cait/settings.h"
 
 namespace cait {
 
-using ModelSettings = std::vector<std::pair<std::string, std::string>>;
-
 // Throws UsageError for an unknown preset, an unknown setting and a combination that cannot work.
-void check_model(const std::string& name, const ModelSettings& settings = {});
+void check_model(const std::string& name, const SettingList& settings = {});
 
 // All settings of the preset with their values, after `settings` were applied.
-ModelSettings model_settings(const std::string& name, const ModelSettings& settings = {});
+SettingList model_settings(const std::string& name, const SettingList& settings = {});
 
 // Whether the preset, or else some other family, has such a setting. Throws UsageError when the
 // preset has it and the value does not fit; rules between settings are check_model's.

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "cait/settings.h"
 #include "data/augment/mixup.h"
 #include "data/augment/random_erasing.h"
 #include "data/augment/train_transform.h"
@@ -18,7 +18,7 @@ struct ModelPart {
     std::string name = "cait_xxs24_224";
     std::string weights;  // a file to start from; empty: fresh weights
     bool prefer_ema = false;
-    std::vector<std::pair<std::string, std::string>> settings;
+    SettingList settings;
     bool operator==(const ModelPart&) const = default;
 };
 
@@ -129,7 +129,7 @@ enum class Tune { all, attention, head };
 // [train]
 struct TrainPart {
     std::int64_t seed = 0;
-    std::string precision = "fp32";  // or bf16
+    std::string precision = "fp32";  // or bf16, or auto until a run starts
     Tune tune = Tune::all;           // head: linear probe on a frozen trunk
     double ema = 0;                  // decay per step; 0: off
     bool ema_warmup = false;         // smaller decay in the first steps: min(decay, (1+t)/(10+t))

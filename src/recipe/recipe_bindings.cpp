@@ -212,12 +212,13 @@ void bind_distill(Settings& s, DistillPart& p) {
     s.number("distill.alpha", p.alpha, 0, 1, "the teacher's share of the loss");
     s.number("distill.temperature", p.temperature, 1e-3, 1e3, "soft, tokens: divides the logits");
     s.flag("distill.cache", p.cache,
-           "keep the teacher's answers per image; only where augmentation is off");
+           "keep the teacher's logits per image; only where augmentation is off");
 }
 
 void bind_train(Settings& s, TrainPart& p) {
     s.integer("train.seed", p.seed, 0, "of everything random", kAny);
-    s.word("train.precision", p.precision, {"fp32", "bf16"}, "of the products");
+    s.word("train.precision", p.precision, {"fp32", "bf16", "auto"},
+           "of the products; auto: bf16 where the processor has AMX");
     s.choice("train.tune", p.tune,
              {{"all", Tune::all}, {"attention", Tune::attention}, {"head", Tune::head}},
              "which parameters learn; head: a linear probe");

@@ -68,8 +68,8 @@ void check_loss(const Recipe& recipe) {
                         loss.smoothing));
     require(!loss.cosub || loss.name == LossKind::bce, "loss.cosub", "loss.name bce");
     if (loss.name != LossKind::token_label) return;
-    const ModelSettings settings = model_settings(recipe.model.name, recipe.model.settings);
-    const auto head = std::ranges::find(settings, "aux_head", &ModelSettings::value_type::first);
+    const SettingList settings = model_settings(recipe.model.name, recipe.model.settings);
+    const auto head = std::ranges::find(settings, "aux_head", &SettingList::value_type::first);
     require(head != settings.end() && head->second == "true", "loss.name",
             fmt::format("a model with a head for tokens (VOLO with model.aux_head) for "
                         "token_label, found {}",

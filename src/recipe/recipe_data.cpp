@@ -3,7 +3,7 @@
 namespace cait {
 
 TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int64_t width,
-                             const ChannelValues& mean, const ChannelValues& deviation) {
+                             const ChannelValues& mean, const ChannelValues& std) {
     const AugmentPart& augment = recipe.augment;
     TrainSettings settings;
     settings.height = height;
@@ -16,7 +16,7 @@ TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int
     settings.jitter = ColourJitter::parse(augment.jitter);
     settings.force_jitter = augment.force_jitter;
     settings.mean = mean;
-    settings.deviation = deviation;
+    settings.std = std;
     settings.erasing.probability = augment.erase;
     settings.erasing.mode = augment.erase_mode;
     settings.erasing.min_count = settings.erasing.max_count = int(augment.erase_count);

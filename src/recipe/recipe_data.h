@@ -11,7 +11,7 @@ namespace cait {
 
 // What happens to one image. Throws UsageError that names the field when one is out of range.
 TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int64_t width,
-                             const ChannelValues& mean, const ChannelValues& deviation);
+                             const ChannelValues& mean, const ChannelValues& std);
 
 // What happens to a batch and its labels. Switching it off at an epoch is the trainer's.
 Mixup mixup_settings(const Recipe& recipe, std::int64_t classes);

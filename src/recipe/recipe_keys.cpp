@@ -29,7 +29,7 @@ void set_named(const Settings::Key& key, const std::string& name, const std::str
 // False when no model has such a key.
 bool set_model_setting(ModelPart& model, const std::string& key, const std::string& value) {
     if (!accepts_setting(model.name, key, value)) return false;
-    const auto given = std::ranges::find(model.settings, key, &ModelSettings::value_type::first);
+    const auto given = std::ranges::find(model.settings, key, &SettingList::value_type::first);
     if (given != model.settings.end())
         given->second = value;
     else
@@ -76,11 +76,10 @@ void set_recipe_value(Recipe& recipe, const std::string& key, const std::string&
 
 std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
     set_recipe_value(recipe, "model.name", name);
-    const ModelSettings known = model_settings(name);
+    const SettingList known = model_settings(name);
     std::vector<std::string> left_out;
     std::erase_if(recipe.model.settings, [&](const auto& setting) {
-        if (std::ranges::find(known, setting.first, &ModelSettings::value_type::first) !=
-            known.end())
+        if (std::ranges::find(known, setting.first, &SettingList::value_type::first) != known.end())
             return false;
         left_out.push_back("model." + setting.first);
         return true;
@@ -88,8 +87,7 @@ std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
     return left_out;
 }
 
-std::vector<std::string> set_recipe_values(
-    Recipe& recipe, const std::vector<std::pair<std::string, std::string>>& values) {
+std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values) {
     std::vector<std::string> left_out;
     const auto name = std::find_if(values.rbegin(), values.rend(),
                                    [](const auto& value) { return value.first == "model.name"; });

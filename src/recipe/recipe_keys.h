@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/settings.h"
@@ -35,8 +34,7 @@ std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
 
 // Key after key, the model's name first: it decides which of the recipe's own settings still mean
 // something. Returns those that went, as change_model does.
-std::vector<std::string> set_recipe_values(
-    Recipe& recipe, const std::vector<std::pair<std::string, std::string>>& values);
+std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values);
 
 // The ranges of all fields and the rules across them. Throws UsageError that names the key and the
 // rule. What only the data can tell is not looked at.

@@ -1,9 +1,8 @@
 #include "torch/attention_function.h"
 
 #include "kernels/attention.h"
-#include "kernels/buffer.h"
-#include "kernels/dispatch.h"
 #include "kernels/parallel.h"
+#include "kernels/train/attention_backward.h"
 
 namespace cait {
 
@@ -37,38 +36,33 @@ kernels::AttentionShape shape_of(const Settings& s, const At& q, const At& k,
             .before_bias = floats_of(mixes.before_bias),
             .after_weight = floats_of(mixes.after_weight),
             .after_bias = floats_of(mixes.after_bias),
-            .bfloat16 = s.options.bfloat16};
+            .format = s.options.format};
 }
 
 kernels::Rows image_rows(const At& x, Index image) {
-    return {x.data_ptr<float>() + image * x.stride(0), x.stride(1)};
+    return kernels::rows_of(static_cast<const float*>(x.data_ptr<float>()) + image * x.stride(0),
+                            x.stride(1));
 }
 kernels::MutableRows mutable_image_rows(At& x, Index image) {
-    return {x.data_ptr<float>() + image * x.stride(0), x.stride(1)};
+    return kernels::rows_of(x.data_ptr<float>() + image * x.stride(0), x.stride(1));
 }
 
-// Products of bfloat16 take a rounded left-hand side.
-At rounded(const At& x, const CpuOptions& options) {
-    return options.bfloat16 ? x.to(at::kBFloat16).to(at::kFloat) : x;
-}
-
-// Calls work(image, worker, scratch memory) for each image.
+// Calls work(image, worker, scratch memory of `bytes`) for each image.
 template <class Work>
-void for_images(Index images, int workers, const kernels::AttentionShape& shape,
-                const CpuOptions& options, const Work& work) {
-    const Index size = (kernels::attention_workspace(shape) + 15) / 16 * 16;
-    const kernels::Buffer memory(workers * size);
+void for_images(Index images, int workers, Index bytes, const CpuOptions& options,
+                const Work& work) {
+    const kernels::PerWorker memory(options.workspace().memory, workers,
+                                    [&](kernels::Arena& arena) { return arena.take(bytes); });
     kernels::run_workers(workers, [&](int worker) {
         const Share share = kernels::share_of(images, worker, workers);
         kernels::timed(options.profile, kernels::Part::attention, [&] {
-            for (Index i = share.begin; i < share.end; ++i)
-                work(i, worker, memory.data() + worker * size);
+            for (Index i = share.begin; i < share.end; ++i) work(i, worker, memory(worker));
         });
     });
 }
 
-int workers_for(Index images) {
-    return int(std::max<Index>(1, std::min<Index>(images, at::get_num_threads())));
+int workers_for(Index images, const CpuOptions& options) {
+    return int(std::max<Index>(1, std::min<Index>(images, options.threads)));
 }
 
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
@@ -77,10 +71,10 @@ public:
                       const Settings& settings) {
         At output = at::empty(q.sizes(), at::kFloat);
         const kernels::AttentionShape shape = shape_of(settings, q, k, mixes);
-        const At queries = rounded(q, settings.options);
-        for_images(q.size(0), workers_for(q.size(0)), shape, settings.options,
-                   [&](Index i, int, float* memory) {
-                       kernels::attention_forward(shape, image_rows(queries, i), image_rows(k, i),
+        for_images(q.size(0), workers_for(q.size(0), settings.options),
+                   kernels::attention_workspace(shape), settings.options,
+                   [&](Index i, int, std::byte* memory) {
+                       kernels::attention_forward(shape, image_rows(q, i), image_rows(k, i),
                                                   image_rows(v, i), mutable_image_rows(output, i),
                                                   memory);
                    });
@@ -105,24 +99,25 @@ public:
         const HeadMixes mixes{saved[3], saved[4], saved[5], saved[6]};
         const auto settings = held<Settings>(context);
         const kernels::AttentionShape shape = shape_of(settings, q, k, mixes);
-        const At d_output = rounded(as_floats(gradients[0]), settings.options);
-        const At queries = rounded(q, settings.options);
+        const At d_output = as_floats(gradients[0]);
         At dq = at::empty(q.sizes(), at::kFloat), dk = at::empty(k.sizes(), at::kFloat),
            dv = at::empty(v.sizes(), at::kFloat);
-        const int workers = workers_for(q.size(0));
+        const int workers = workers_for(q.size(0), settings.options);
         const Index heads = settings.op.heads, size = 2 * heads * heads + 2 * heads;
         At sums = at::zeros({workers, size}, at::kFloat);
-        for_images(
-            q.size(0), workers, shape, settings.options, [&](Index i, int worker, float* memory) {
-                float* own = sums.data_ptr<float>() + worker * size;
-                const kernels::MixGradients to{own, own + heads * heads,
-                                               own + heads * heads + heads,
-                                               own + 2 * heads * heads + heads};
-                kernels::attention_backward(shape, image_rows(queries, i), image_rows(k, i),
-                                            image_rows(v, i), image_rows(d_output, i),
-                                            mutable_image_rows(dq, i), mutable_image_rows(dk, i),
-                                            mutable_image_rows(dv, i), to, memory);
-            });
+        for_images(q.size(0), workers, kernels::attention_backward_workspace(shape),
+                   settings.options, [&](Index i, int worker, std::byte* memory) {
+                       float* own = sums.data_ptr<float>() + worker * size;
+                       const kernels::MixGradients to{own, own + heads * heads,
+                                                      own + heads * heads + heads,
+                                                      own + 2 * heads * heads + heads};
+                       kernels::attention_backward(
+                           shape, image_rows(q, i), image_rows(k, i), image_rows(v, i),
+                           image_rows(d_output, i),
+                           {mutable_image_rows(dq, i), mutable_image_rows(dk, i),
+                            mutable_image_rows(dv, i)},
+                           to, memory);
+                   });
         const At total = sums.sum(0);
         const auto part = [&](const At& param, Index begin, Index count) {
             return param.defined() ? total.slice(0, begin, begin + count).reshape(param.sizes())

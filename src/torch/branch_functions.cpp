@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/attention_branch.h"
-#include "kernels/mlp_branch.h"
+#include "kernels/train/attention_branch_backward.h"
+#include "kernels/train/mlp_branch_backward.h"
 
 namespace cait {
 
@@ -32,28 +32,22 @@ void fill_options(kernels::BranchOptions& b, const variable_list& in, const Sett
     b.epsilon = float(settings.epsilon);
     b.gain = floats_of(in[kGain]);
     b.factors = floats_of(in[kFactors]);
-    b.bfloat16 = settings.options.bfloat16;
-    b.threads = at::get_num_threads();
+    b.format = settings.options.format;
+    b.threads = settings.options.threads;
     b.profile = settings.options.profile;
 }
 
-kernels::MlpBranch mlp_of(const variable_list& in, const Settings& settings) {
-    kernels::MlpBranch b;
+void fill_mlp(kernels::MlpBranch& b, const variable_list& in, const Settings& settings) {
     fill_options(b, in, settings);
-    b.weight1 = floats_of(in[kOwn]);
     b.bias1 = floats_of(in[kOwn + 1]);
-    b.weight2 = floats_of(in[kOwn + 2]);
     b.bias2 = floats_of(in[kOwn + 3]);
     b.hidden = in[kOwn].size(0);
-    return b;
 }
 
-kernels::AttentionBranch attention_of(const variable_list& in, const Settings& settings) {
-    kernels::AttentionBranch b;
+void fill_attention(kernels::AttentionBranch& b, const variable_list& in,
+                    const Settings& settings) {
     fill_options(b, in, settings);
-    b.weight_qkv = floats_of(in[kOwn]);
     b.bias_qkv = floats_of(in[kOwn + 1]);
-    b.weight_proj = floats_of(in[kOwn + 2]);
     b.bias_proj = floats_of(in[kOwn + 3]);
     const op::AttentionOptions& op = settings.attention;
     b.attention = {.queries = b.tokens,
@@ -65,13 +59,13 @@ kernels::AttentionBranch attention_of(const variable_list& in, const Settings& s
                    .before_bias = floats_of(in[kOwn + 5]),
                    .after_weight = floats_of(in[kOwn + 6]),
                    .after_bias = floats_of(in[kOwn + 7]),
-                   .bfloat16 = b.bfloat16};
-    return b;
+                   .format = b.format};
 }
 
 At kept_tensor(std::int64_t count, const Settings& settings) {
     if (!settings.keeps) return {};
-    return at::empty({count}, settings.options.bfloat16 ? at::kBFloat16 : at::kFloat);
+    return at::empty({count},
+                     settings.options.format == kernels::Format::f32 ? at::kFloat : at::kBFloat16);
 }
 void* memory_of(const At& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; }
 
@@ -89,21 +83,28 @@ struct Computed {
 };
 
 Computed compute_mlp(const variable_list& in, const Settings& settings) {
-    const kernels::MlpBranch branch = mlp_of(in, settings);
+    kernels::MlpBranch branch;
+    fill_mlp(branch, in, settings);
+    branch.weight1 = settings.options.forward_weight(in[kOwn]);
+    branch.weight2 = settings.options.forward_weight(in[kOwn + 2]);
     Computed result{at::empty(in[kX].sizes(), at::kFloat),
                     {kept_tensor(branch.batch * branch.tokens * branch.hidden, settings)}};
     kernels::mlp_branch_forward(branch, floats_of(in[kX]), mutable_floats_of(result.y),
-                                memory_of(result.kept[0]));
+                                memory_of(result.kept[0]), settings.options.workspace());
     return result;
 }
 
 Computed compute_attention(const variable_list& in, const Settings& settings) {
-    const kernels::AttentionBranch branch = attention_of(in, settings);
-    const std::int64_t size = branch.batch * branch.tokens * branch.dim;
+    kernels::AttentionBranch branch;
+    fill_attention(branch, in, settings);
+    branch.weight_qkv = settings.options.forward_weight(in[kOwn]);
+    branch.weight_proj = settings.options.forward_weight(in[kOwn + 2]);
     Computed result{at::empty(in[kX].sizes(), at::kFloat),
-                    {kept_tensor(3 * size, settings), kept_tensor(size, settings)}};
+                    {kept_tensor(kernels::kept_qkv(branch), settings),
+                     kept_tensor(kernels::kept_mixed(branch), settings)}};
     kernels::attention_branch_forward(branch, floats_of(in[kX]), mutable_floats_of(result.y),
-                                      {memory_of(result.kept[0]), memory_of(result.kept[1])});
+                                      {memory_of(result.kept[0]), memory_of(result.kept[1])},
+                                      settings.options.workspace());
     return result;
 }
 
@@ -118,8 +119,13 @@ variable_list mlp_gradients(const variable_list& in, const variable_list& kept, 
     to.bias1 = mutable_floats_of(d[kOwn + 1]);
     to.output = {mutable_floats_of(d[kOwn + 2]), mutable_floats_of(d[kOwn + 3]),
                  mutable_floats_of(d[kGain])};
-    kernels::mlp_branch_backward(mlp_of(in, settings), floats_of(in[kX]), memory_of(kept[0]),
-                                 floats_of(dy), to);
+    kernels::MlpBackward branch;
+    fill_mlp(branch, in, settings);
+    branch.weight1 = settings.options.backward_weight(in[kOwn]);
+    branch.weight2 = settings.options.backward_weight(in[kOwn + 2], in[kGain]);
+    branch.weight2_values = floats_of(in[kOwn + 2]);
+    kernels::mlp_branch_backward(branch, floats_of(in[kX]), memory_of(kept[0]), floats_of(dy), to,
+                                 settings.options.workspace());
     return d;
 }
 
@@ -136,8 +142,14 @@ variable_list attention_gradients(const variable_list& in, const variable_list& 
                  mutable_floats_of(d[kGain])};
     to.mixes = {mutable_floats_of(d[kOwn + 4]), mutable_floats_of(d[kOwn + 5]),
                 mutable_floats_of(d[kOwn + 6]), mutable_floats_of(d[kOwn + 7])};
-    kernels::attention_branch_backward(attention_of(in, settings), floats_of(in[kX]),
-                                       {memory_of(kept[0]), memory_of(kept[1])}, floats_of(dy), to);
+    kernels::AttentionBackward branch;
+    fill_attention(branch, in, settings);
+    branch.weight_qkv = settings.options.backward_weight(in[kOwn]);
+    branch.weight_proj = settings.options.backward_weight(in[kOwn + 2], in[kGain]);
+    branch.weight_proj_values = floats_of(in[kOwn + 2]);
+    kernels::attention_branch_backward(branch, floats_of(in[kX]),
+                                       {memory_of(kept[0]), memory_of(kept[1])}, floats_of(dy), to,
+                                       settings.options.workspace());
     return d;
 }
 

@@ -4,15 +4,34 @@
 
 #include <torch/torch.h>
 
+#include <ATen/Parallel.h>
+
 #include <initializer_list>
+#include <memory>
+#include <optional>
 
 #include "kernels/profile.h"
+#include "torch/cpu_memory.h"
 
 namespace cait {
 
 struct CpuOptions {
-    bool bfloat16 = false;  // operands of products are rounded to bfloat16
+    kernels::Format format = kernels::Format::f32;  // of the products' operands
     kernels::Profile* profile = nullptr;
+    std::shared_ptr<CpuMemory> memory = std::make_shared<CpuMemory>();
+    std::optional<std::uint64_t> weights_version = {};
+    int threads = at::get_num_threads();  // the same forward and backward
+
+    kernels::Workspace& workspace() const { return memory->workspace(); }
+    kernels::PackedView forward_weight(const at::Tensor& weight) const {
+        return memory->packed(weight, CpuMemory::Direction::forward, format, weights_version,
+                              threads);
+    }
+    kernels::PackedView backward_weight(const at::Tensor& weight,
+                                        const at::Tensor& gain = {}) const {
+        return memory->packed(weight, CpuMemory::Direction::backward, format, weights_version,
+                              threads, gain);
+    }
 };
 
 // Plain settings that forward hands to backward, kept in the function's context.

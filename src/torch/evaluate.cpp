@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
+#include "core/isa.h"
+#include "graph/branch_inputs.h"
+#include "torch/attention_function.h"
 #include "torch/drop_factors.h"
 #include "torch/dropout_mask.h"
 #include "torch/kernel_evaluate.h"
@@ -23,19 +26,14 @@ public:
     At operator()(const op::Input&) const { return leaf(); }
     At operator()(const op::Param&) const { return leaf(); }
 
-    At operator()(const op::Linear&) const {
-        return at::linear(narrow(in_[0]), narrow(in_[1]), in_.size() > 2 ? narrow(in_[2]) : At());
-    }
+    At operator()(const op::Linear&) const { return linear(in_[0], in_[1], optional(2)); }
 
     At operator()(const op::MatMul& op) const {
         const At b = narrow(in_[1]);
         return at::matmul(narrow(in_[0]), op.transpose_b ? b.transpose(-2, -1) : b);
     }
 
-    At operator()(const op::Conv2d& op) const {
-        return at::conv2d(narrow(in_[0]), narrow(in_[1]), in_.size() > 2 ? narrow(in_[2]) : At(),
-                          op.stride, op.padding, 1, op.groups);
-    }
+    At operator()(const op::Conv2d& op) const { return conv2d(op); }
 
     At operator()(const op::Add&) const { return in_[0] + in_[1]; }
     At operator()(const op::Mul&) const { return in_[0] * in_[1]; }
@@ -148,7 +146,7 @@ public:
     }
 
     At operator()(const op::LayerNorm& op) const {
-        return at::layer_norm(wide(in_[0]), {in_[0].size(-1)}, in_[1], in_[2], op.epsilon);
+        return layer_norm(in_[0], in_[1], in_[2], op.epsilon);
     }
 
     At operator()(const op::AttentionMap& op) const {
@@ -162,8 +160,29 @@ public:
     }
 
     At operator()(const op::Residual& op) const {
-        const At branch = in_.size() > 2 ? in_[1] * in_[2] : in_[1];
-        return in_[0] + (op.drop_path > 0 ? drop_path(branch, op.drop_path) : branch);
+        return residual(in_[0], in_[1], optional(2), op.drop_path);
+    }
+
+    // The fused ops are what our kernels run. Elsewhere each is the same as the nodes that it
+    // stands for.
+    At operator()(const op::PatchEmbed& op) const {
+        return conv2d({.stride = op.size}).permute({0, 2, 3, 1});
+    }
+
+    At operator()(const op::MlpBranch& op) const {
+        const BranchInputs<At> in = branch_inputs(op, in_);
+        const At normed = layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon);
+        const At hidden = at::gelu(linear(normed, in.weight1, in.bias1));
+        return residual(in.x, linear(hidden, in.weight2, in.bias2), in.gain, op.drop_path);
+    }
+
+    At operator()(const op::AttentionBranch& op) const {
+        const BranchInputs<At> in = branch_inputs(op, in_);
+        const At normed = layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon);
+        const std::vector<At> qkv = linear(normed, in.weight1, in.bias1).chunk(3, -1);
+        const At map = attention_map(op.attention, qkv[0], qkv[1], in.mixes);
+        const At mixed = linear(attention_apply(map, qkv[2]), in.weight2, in.bias2);
+        return residual(in.x, mixed, in.gain, op.drop_path);
     }
 
 private:
@@ -172,18 +191,42 @@ private:
     }
 
     // Mixed precision: products see bfloat16, norms, softmax and reductions see float32.
+    // Without AVX-512, ATen would also sum up in bfloat16: there floats are rounded instead.
     At narrow(const At& x) const {
-        return context_.precision == Precision::bf16 ? x.to(at::kBFloat16) : x;
+        if (context_.precision != Precision::bf16) return x;
+        const At half = x.to(at::kBFloat16);
+        return x.device().is_cpu() && !has_avx512() ? half.to(at::kFloat) : half;
     }
     At wide(const At& x) const {
         return context_.precision == Precision::bf16 ? x.to(at::kFloat) : x;
     }
 
-    At product(const At& a, const At& b) const {
+    At optional(std::size_t input) const { return input < in_.size() ? in_[input] : At(); }
+
+    At linear(const At& x, const At& weight, const At& bias) const {
+        return at::linear(narrow(x), narrow(weight), bias.defined() ? narrow(bias) : bias);
+    }
+
+    At conv2d(const op::Conv2d& op) const {
+        const At bias = optional(2);
+        return at::conv2d(narrow(in_[0]), narrow(in_[1]), bias.defined() ? narrow(bias) : bias,
+                          op.stride, op.padding, 1, op.groups);
+    }
+
+    At layer_norm(const At& x, const At& weight, const At& bias, double epsilon) const {
+        return at::layer_norm(wide(x), {x.size(-1)}, weight, bias, epsilon);
+    }
+
+    At residual(const At& x, const At& branch, const At& scale, double rate) const {
+        const At scaled = scale.defined() ? branch * scale : branch;
+        return x + (rate > 0 ? drop_path(scaled, rate) : scaled);
+    }
+
+    // By our kernels where they apply: a map that is kept is made of such products.
+    At product(const At& a, const At& b, bool transpose_b = false) const {
         if (kernels_apply(a, context_) && kernels_apply(b, context_))
-            return cpu_matmul(a, b, false,
-                              {context_.precision == Precision::bf16, context_.profile});
-        return at::matmul(narrow(a), narrow(b));
+            return cpu_matmul(a, b, transpose_b, cpu_options(context_));
+        return at::matmul(narrow(a), transpose_b ? narrow(b).transpose(-2, -1) : narrow(b));
     }
 
     static At split_heads(const At& x, std::int64_t heads) {
@@ -193,22 +236,19 @@ private:
     // map [B, H, Q, K], weight [H, H]: one product of [H, H] by [H, Q*K] for each image.
     At mix_heads(const At& map, const At& weight, const At& bias) const {
         const At flat = map.reshape({map.size(0), map.size(1), -1});
-        return (at::matmul(narrow(weight), narrow(flat)) + bias.unsqueeze(-1)).reshape(map.sizes());
+        return (product(weight, flat) + bias.unsqueeze(-1)).reshape(map.sizes());
     }
 
     At attention_map(const op::AttentionOptions& op, const At& q, const At& k, Inputs mixes) const {
-        At map = at::matmul(narrow(split_heads(q, op.heads) * op.scale),
-                            narrow(split_heads(k, op.heads)).transpose(-2, -1));
-        if (op.mix_before) {
-            map = mix_heads(map, mixes[0], mixes[1]);
-            mixes = mixes.subspan(2);
-        }
+        At map = product(split_heads(q, op.heads) * op.scale, split_heads(k, op.heads), true);
+        const HeadMixes mix = head_mixes(op, mixes);
+        if (op.mix_before) map = mix_heads(map, mix.before_weight, mix.before_bias);
         map = at::softmax(wide(map), -1);
-        return op.mix_after ? mix_heads(map, mixes[0], mixes[1]) : map;
+        return op.mix_after ? mix_heads(map, mix.after_weight, mix.after_bias) : map;
     }
 
     At attention_apply(const At& map, const At& v) const {
-        const At heads = at::matmul(narrow(map), narrow(split_heads(v, map.size(1))));
+        const At heads = product(map, split_heads(v, map.size(1)));
         return heads.transpose(1, 2).reshape({v.size(0), map.size(2), v.size(2)});
     }
 

@@ -4,11 +4,14 @@
 #include <torch/torch.h>
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 
 #include "cait/train.h"
 #include "graph/graph.h"
 #include "kernels/profile.h"
+#include "torch/cpu_memory.h"
 
 namespace cait {
 
@@ -29,7 +32,13 @@ struct EvaluateContext {
     std::uint64_t image_stride = 1;
     Backend backend = Backend::automatic;
     kernels::Profile* profile = nullptr;  // gets the kernels' time, for whoever asks
-    // Sees the result of every node. No branch is fused then: each node is run by itself.
+    // Scratch memory and packed weights from one run to the next; without it each run has its own.
+    std::shared_ptr<CpuMemory> memory = {};
+    // Another number whenever the values of a parameter have changed; runs with the same memory and
+    // the same number use the weights that are packed already. Without it they are packed each
+    // time.
+    std::optional<std::uint64_t> weights_version = {};
+    // Sees the result of every node, as it was recorded: nothing is fused then.
     std::function<void(const Node&, const at::Tensor&)> watch{};
 };
 

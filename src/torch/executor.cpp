@@ -2,40 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cait/error.h"
-#include "torch/kernel_evaluate.h"
+#include "graph/fuse.h"
+#include "torch/onednn_limit.h"
 
 namespace cait {
 
-TorchExecutor::TorchExecutor(Graph graph)
-    : graph_(std::move(graph)),
-      branches_(find_branches(graph_)),
-      covered_(graph_.nodes.size(), false),
-      freed_after_(graph_.nodes.size()) {
-    // What a covered node reads is read where its branch ends.
-    std::vector<std::size_t> read_at(graph_.nodes.size());
-    for (const Node& node : graph_.nodes) read_at[node.id] = node.id;
-    for (const Node& node : graph_.nodes)
-        if (branches_[node.id])
-            for (const std::size_t id : branches_[node.id]->covered) {
-                covered_[id] = true;
-                read_at[id] = node.id;
-            }
-    std::vector<std::size_t> last_use(graph_.nodes.size());
-    for (const Node& node : graph_.nodes) {
-        last_use[node.id] = std::max(last_use[node.id], read_at[node.id]);
-        for (const std::size_t input : node.inputs)
-            last_use[input] = std::max(last_use[input], read_at[node.id]);
-    }
-    std::vector<bool> is_output(graph_.nodes.size(), false);
-    for (const auto& [name, id] : graph_.outputs) is_output[id] = true;
-    for (const Node& node : graph_.nodes)
-        if (!is_output[node.id]) freed_after_[last_use[node.id]].push_back(node.id);
-}
+namespace {
 
-void TorchExecutor::check_input(const at::Tensor& images, const Node& node) const {
+void check_input(const at::Tensor& images, const Node& node) {
     bool fits = images.dim() == 4 && images.is_floating_point();
     for (std::int64_t axis = 1; fits && axis < 4; ++axis)
         fits = images.size(axis) == node.shape[axis];
@@ -45,20 +20,36 @@ void TorchExecutor::check_input(const at::Tensor& images, const Node& node) cons
                             Shape(std::vector(sizes.begin(), sizes.end())).to_string()));
 }
 
+at::Tensor compute(const Node& node, std::span<const at::Tensor> results,
+                   const EvaluateContext& context) {
+    std::vector<at::Tensor> inputs;
+    for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
+    return evaluate(node, inputs, context);
+}
+
+}  // namespace
+
+TorchExecutor::TorchExecutor(Graph graph)
+    : recorded_(std::move(graph)), fused_(fuse(recorded_.graph)) {
+    limit_onednn();
+}
+
 TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& params,
                                 const EvaluateContext& options) const {
     EvaluateContext context = options;
-    context.mode = graph_.mode;
-    const bool fused = kernels_apply(images, context) && !context.watch;
-    std::vector<at::Tensor> results(graph_.nodes.size());
-    for (const Node& node : graph_.nodes) {
-        if (fused && covered_[node.id]) continue;
+    const Plan& plan = context.watch ? recorded_ : fused_;
+    const Graph& graph = plan.graph;
+    context.mode = graph.mode;
+    if (!context.memory) context.memory = std::make_shared<CpuMemory>();
+    context.memory->set_parameters(params);
+    std::vector<at::Tensor> results(graph.nodes.size());
+    for (const Node& node : graph.nodes) {
         at::Tensor& result = results[node.id];
         if (std::holds_alternative<op::Input>(node.op)) {
             check_input(images, node);
             result = images;
         } else if (const auto* param = std::get_if<op::Param>(&node.op)) {
-            const std::string& name = graph_.params[param->index].name;
+            const std::string& name = graph.params[param->index].name;
             const auto found = params.find(name);
             if (found == params.end())
                 throw Error(fmt::format("[param] no weights for '{}'", name));
@@ -68,7 +59,7 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
             result = results[node.inputs[0]].expand(extents);
         } else {
             try {
-                result = compute(node, results, fused, context);
+                result = compute(node, results, context);
             } catch (const c10::Error& error) {
                 throw Error(fmt::format("[{}] {} failed in LibTorch: {} ({})", op_name(node.op),
                                         node.name, error.what_without_backtrace(),
@@ -76,20 +67,11 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
             }
         }
         if (context.watch) context.watch(node, result);
-        for (const std::size_t id : freed_after_[node.id]) results[id] = at::Tensor();
+        for (const std::size_t id : plan.live.freed_after[node.id]) results[id] = at::Tensor();
     }
     TorchTensors outputs;
-    for (const auto& [name, id] : graph_.outputs) outputs[name] = results[id];
+    for (const auto& [name, id] : graph.outputs) outputs[name] = results[id];
     return outputs;
-}
-
-at::Tensor TorchExecutor::compute(const Node& node, std::span<const at::Tensor> results, bool fused,
-                                  const EvaluateContext& context) const {
-    if (fused && branches_[node.id])
-        return evaluate_branch(*branches_[node.id], node, results, context);
-    std::vector<at::Tensor> inputs;
-    for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
-    return evaluate(node, inputs, context);
 }
 
 }  // namespace cait

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "graph/liveness.h"
 #include "torch/evaluate.h"
-#include "torch/fuse.h"
 
 namespace cait {
 
@@ -23,17 +23,18 @@ public:
     TorchTensors run(const at::Tensor& images, const TorchTensors& params,
                      const EvaluateContext& context = {}) const;
 
-    const Graph& graph() const { return graph_; }
+    const Graph& graph() const { return recorded_.graph; }
 
 private:
-    void check_input(const at::Tensor& images, const Node& node) const;
-    at::Tensor compute(const Node& node, std::span<const at::Tensor> results, bool fused,
-                       const EvaluateContext& context) const;
+    // A graph to be run in order, and what may be freed on the way.
+    struct Plan {
+        explicit Plan(Graph of) : graph(std::move(of)), live(liveness(graph)) {}
+        Graph graph;
+        Liveness live;
+    };
 
-    Graph graph_;
-    std::vector<std::optional<FusedBranch>> branches_;   // by the node that ends them
-    std::vector<bool> covered_;                          // by a branch: not run by itself
-    std::vector<std::vector<std::size_t>> freed_after_;  // results that nobody needs any more
+    Plan recorded_;  // for those who watch every node
+    Plan fused_;
 };
 
 }  // namespace cait

@@ -3,10 +3,13 @@
 
 #include <optional>
 
+#include "torch/cpu_function.h"
 #include "torch/evaluate.h"
-#include "torch/fuse.h"
 
 namespace cait {
+
+// How this run computes on the CPU.
+CpuOptions cpu_options(const EvaluateContext& context);
 
 // Whether the kernels take these tensors: on the CPU, float32 or bfloat16, and not switched off by
 // the context or by CAIT_BACKEND=aten.
@@ -16,9 +19,5 @@ bool kernels_apply(const at::Tensor& tensor, const EvaluateContext& context);
 std::optional<at::Tensor> evaluate_with_kernels(const Node& node,
                                                 std::span<const at::Tensor> inputs,
                                                 const EvaluateContext& context);
-
-// A whole branch; `results` holds the tensors by node id.
-at::Tensor evaluate_branch(const FusedBranch& branch, const Node& residual,
-                           std::span<const at::Tensor> results, const EvaluateContext& context);
 
 }  // namespace cait

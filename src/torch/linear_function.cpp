@@ -1,6 +1,9 @@
 #include "torch/linear_function.h"
 
+#include <utility>
+
 #include "kernels/linear.h"
+#include "kernels/train/linear_backward.h"
 
 namespace cait {
 
@@ -15,8 +18,8 @@ kernels::LinearShape linear_shape(const At& x, const At& weight, const CpuOption
     return {.rows = inputs == 0 ? 0 : x.numel() / inputs,
             .inputs = inputs,
             .outputs = weight.size(0),
-            .bfloat16 = options.bfloat16,
-            .threads = at::get_num_threads(),
+            .format = options.format,
+            .threads = options.threads,
             .profile = options.profile};
 }
 
@@ -26,8 +29,9 @@ public:
         std::vector<std::int64_t> sizes = x.sizes().vec();
         sizes.back() = weight.size(0);
         At y = at::empty(sizes, at::kFloat);
-        kernels::linear_forward(linear_shape(x, weight, options), floats_of(x), floats_of(weight),
-                                floats_of(bias), mutable_floats_of(y));
+        kernels::linear_forward(linear_shape(x, weight, options), floats_of(x),
+                                options.forward_weight(weight), floats_of(bias),
+                                mutable_floats_of(y), options.workspace());
         return y;
     }
 
@@ -43,14 +47,23 @@ public:
         const variable_list saved = context->get_saved_variables();
         const At &x = saved[0], &weight = saved[1], &bias = saved[2];
         const At dy = as_floats(gradients[0]);
+        const auto options = held<CpuOptions>(context);
+        const kernels::LinearShape shape = linear_shape(x, weight, options);
         At dx, d_weight, d_bias;
-        if (context->needs_input_grad(0)) dx = at::empty(x.sizes(), at::kFloat);
+        if (context->needs_input_grad(0)) {
+            dx = at::empty(x.sizes(), at::kFloat);
+            kernels::LinearShape transposed = shape;
+            std::swap(transposed.inputs, transposed.outputs);
+            kernels::linear_forward(transposed, floats_of(dy), options.backward_weight(weight),
+                                    nullptr, mutable_floats_of(dx), options.workspace());
+        }
         if (context->needs_input_grad(1)) d_weight = at::empty(weight.sizes(), at::kFloat);
         if (bias.defined() && context->needs_input_grad(2))
             d_bias = at::empty(bias.sizes(), at::kFloat);
-        kernels::linear_backward(linear_shape(x, weight, held<CpuOptions>(context)), floats_of(x),
-                                 floats_of(weight), floats_of(dy), mutable_floats_of(dx),
-                                 mutable_floats_of(d_weight), mutable_floats_of(d_bias));
+        if (d_weight.defined() || d_bias.defined())
+            kernels::linear_weight_gradient(shape, floats_of(x), floats_of(dy),
+                                            mutable_floats_of(d_weight), mutable_floats_of(d_bias),
+                                            options.workspace());
         return {dx, d_weight, d_bias, At()};
     }
 };
@@ -61,17 +74,18 @@ At product(const At& a, bool transpose_a, const At& b, bool transpose_b,
     const std::int64_t count = a.size(0), m = a.size(transpose_a ? 2 : 1),
                        k = a.size(transpose_a ? 1 : 2), n = b.size(transpose_b ? 1 : 2);
     At c = at::empty({count, m, n}, at::kFloat);
-    kernels::ProductShape shape{.count = count, .m = m, .n = n, .k = k};
+    kernels::BatchedShape shape{.count = count, .m = m, .n = n, .k = k};
     shape.a_batch = m * k;
     shape.a_row = transpose_a ? 1 : k;
     shape.a_step = transpose_a ? m : 1;
     shape.b_batch = k * n;
     shape.b_row = transpose_b ? 1 : n;
     shape.b_step = transpose_b ? k : 1;
-    shape.bfloat16 = options.bfloat16;
-    shape.threads = at::get_num_threads();
+    shape.format = options.format;
+    shape.threads = options.threads;
     shape.profile = options.profile;
-    kernels::batched_product(shape, floats_of(a), floats_of(b), mutable_floats_of(c));
+    kernels::batched_product(shape, floats_of(a), floats_of(b), mutable_floats_of(c),
+                             options.workspace());
     return c;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/buffer.h"
 #include "kernels/dispatch.h"
 #include "kernels/parallel.h"
 
@@ -39,10 +38,10 @@ public:
         kernels::run_workers(workers, [&](int worker) {
             const Share share = kernels::share_of(rows, worker, workers);
             kernels::timed(settings.options.profile, Part::norm, [&] {
-                best_kernels().layer_norm(floats_of(x) + share.begin * dim, floats_of(weight),
-                                          floats_of(bias), float(settings.epsilon),
-                                          share.end - share.begin, dim,
-                                          y.data_ptr<float>() + share.begin * dim, false);
+                best_kernels().layer_norm(
+                    floats_of(x) + share.begin * dim, floats_of(weight), floats_of(bias),
+                    float(settings.epsilon), share.end - share.begin, dim,
+                    kernels::rows_of(y.data_ptr<float>() + share.begin * dim, dim));
             });
         });
         return y;
@@ -68,7 +67,7 @@ public:
             const Share share = kernels::share_of(rows, worker, workers);
             float* own = sums.data_ptr<float>() + worker * 2 * dim;
             kernels::timed(settings.options.profile, Part::norm, [&] {
-                best_kernels().layer_norm_backward(
+                best_kernels().train.layer_norm(
                     floats_of(x) + share.begin * dim, floats_of(weight), float(settings.epsilon),
                     floats_of(dy) + share.begin * dim, nullptr, share.end - share.begin, dim,
                     dx.data_ptr<float>() + share.begin * dim, own, own + dim);
@@ -88,7 +87,7 @@ public:
             const Share share = kernels::share_of(x.numel(), worker, workers);
             kernels::timed(options.profile, Part::gelu, [&] {
                 best_kernels().gelu(floats_of(x) + share.begin, share.end - share.begin,
-                                    y.data_ptr<float>() + share.begin, false);
+                                    y.data_ptr<float>() + share.begin);
             });
         });
         return y;
@@ -108,9 +107,9 @@ public:
         kernels::run_workers(workers, [&](int worker) {
             const Share share = kernels::share_of(x.numel(), worker, workers);
             kernels::timed(held<CpuOptions>(context).profile, Part::gelu, [&] {
-                best_kernels().gelu_backward(floats_of(x) + share.begin,
-                                             floats_of(dy) + share.begin, share.end - share.begin,
-                                             nullptr, dx.data_ptr<float>() + share.begin, false);
+                best_kernels().train.gelu(floats_of(x) + share.begin, floats_of(dy) + share.begin,
+                                          share.end - share.begin,
+                                          dx.data_ptr<float>() + share.begin);
             });
         });
         return {dx, At()};
@@ -168,7 +167,7 @@ public:
             d_scale = at::zeros({at::get_num_threads(), dim}, at::kFloat);
         for_images(dy, factors, held<CpuOptions>(context),
                    [&](Index row, Index rows, float factor, int worker) {
-                       best_kernels().residual_backward(
+                       best_kernels().train.residual(
                            floats_of(dy) + row * dim,
                            branch.defined() ? floats_of(branch) + row * dim : nullptr,
                            floats_of(scale), factor, rows, dim,

@@ -7,8 +7,9 @@
 #endif
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
+
+#include "core/cpu_limit.h"
 
 namespace cait {
 
@@ -18,10 +19,7 @@ void set_threads(int threads) {
     omp_set_num_threads(count);
 }
 
-void use_all_cores() {
-    set_threads(std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads()
-                                                          : omp_get_num_procs());
-}
+void use_all_cores() { set_threads(default_threads()); }
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)

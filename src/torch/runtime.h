@@ -7,7 +7,8 @@ namespace cait {
 // with one.
 void set_threads(int threads);
 
-// As many threads as cores that the process may use, or as many as OMP_NUM_THREADS says.
+// As many threads as cores that the process may use (affinity, container), or as many as
+// OMP_NUM_THREADS says.
 void use_all_cores();
 
 // Keeps memory that is freed for the next allocation instead of returning it to the system: a

@@ -38,7 +38,7 @@ DataEvaluation evaluate_data(const Model& model, const DatasetPtr& dataset,
     Evaluation evaluation = evaluate_model(executor, params, *loader, context,
                                            {.flip = options.flip,
                                             .worst = options.worst,
-                                            .answers = dataset.get(),
+                                            .labels = dataset.get(),
                                             .progress = options.progress});
     return {std::move(evaluation), loader->bad_images()};
 }

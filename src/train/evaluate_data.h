@@ -6,6 +6,7 @@
 
 #include "cait/model.h"
 #include "cait/train.h"
+#include "core/cpu_limit.h"
 #include "data/bad_images.h"
 #include "data/dataset.h"
 #include "measure/evaluation.h"
@@ -14,7 +15,7 @@ namespace cait {
 
 struct EvaluateDataOptions {
     std::size_t batch = 32;
-    int threads = 2;  // that read and prepare images
+    int threads = usable_cores();  // that read and prepare images
     Precision precision = Precision::fp32;
     bool flip = false;      // also look at the mirror image
     bool heads = false;     // also the decisions of the class and distillation heads alone

@@ -44,9 +44,14 @@ std::span<const float> row_of(const at::Tensor& logits, std::size_t row) {
 
 }  // namespace
 
-Evaluation evaluate_model(const TorchExecutor& executor, const TorchTensors& params, Loader& loader,
-                          const EvaluateContext& context, const EvaluateModelOptions& options) {
+Evaluation evaluate_model(const TorchExecutor& executor, const TorchTensors& given, Loader& loader,
+                          EvaluateContext context, const EvaluateModelOptions& options) {
     const at::InferenceMode no_gradients;
+    // Weights do not change here: converted and packed once.
+    TorchTensors params;
+    for (const auto& [name, tensor] : given) params[name] = tensor.to(at::kFloat).contiguous();
+    context.memory = std::make_shared<CpuMemory>();
+    context.weights_version = 0;
     Evaluation result{Metrics(class_count(executor.graph()), options.worst), {}, {}};
     const at::Device device =
         params.empty() ? at::Device(at::kCPU) : params.begin()->second.device();
@@ -56,8 +61,8 @@ Evaluation evaluate_model(const TorchExecutor& executor, const TorchTensors& par
         for (std::size_t i = 0; i < batch->size; ++i) {
             if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
             const auto index = std::size_t(batch->keys[i].sample);
-            const std::vector<std::int64_t> labels = options.answers != nullptr
-                                                         ? options.answers->labels(index)
+            const std::vector<std::int64_t> labels = options.labels != nullptr
+                                                         ? options.labels->labels(index)
                                                          : std::vector{batch->labels[i]};
             result.indices.push_back(index);
             for (const auto& [name, logits] : outputs) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "prepare/preparation.h"
+#include "prepare/preparer.h"
 
 namespace cait {
 
 std::unique_ptr<Loader> evaluation_loader(const DatasetPtr& dataset,
                                           const Preprocessing& preprocessing, ImageSize size,
                                           const EvaluationLoading& loading) {
-    const EvaluationTransform transform = evaluation_transform(preprocessing, size);
     LoaderOptions options;
     options.height = size.height;
     options.width = size.width;
@@ -25,9 +24,9 @@ std::unique_ptr<Loader> evaluation_loader(const DatasetPtr& dataset,
                            .stretches = dataset->stretches()});
     return std::make_unique<Loader>(
         dataset, sampler,
-        FloatTransform([transform, workspace = EvaluationWorkspace()](
+        FloatTransform([prepare = Preparer(preprocessing, size)](
                            const Image& image, const SampleKey&, std::span<float> out) mutable {
-            transform.apply(image, workspace, out);
+            prepare(image, out);
         }),
         options);
 }

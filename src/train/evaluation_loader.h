@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cait/model.h"
+#include "core/cpu_limit.h"
 #include "data/loader.h"
 #include "graph/graph.h"
 
@@ -12,7 +13,7 @@ namespace cait {
 
 struct EvaluationLoading {
     std::size_t batch = 32;
-    int threads = 2;
+    int threads = usable_cores();
     bool skip_bad = false;            // otherwise the first unreadable image is an Error
     std::size_t rank = 0, world = 1;  // the share of one process
 };

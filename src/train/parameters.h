@@ -32,8 +32,4 @@ std::vector<TrainParam> make_parameters(const Graph& graph,
 // By name, as TorchExecutor takes them. The tensors are shared, not copied.
 TorchTensors tensors_of(std::span<const TrainParam> params);
 
-// Depth of each of graph.params: 0 for patch embedding, positions and tokens, then one more for
-// each block, and one more again for the last norm and the heads.
-std::vector<std::int64_t> layers_of(const Graph& graph);
-
 }  // namespace cait

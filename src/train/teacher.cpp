@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "cait/error.h"
 #include "torch/convert.h"
-#include "torch/kernel_evaluate.h"
-#include "torch/linear_function.h"
 
 namespace cait {
 
 namespace {
+
+constexpr const char* kTokenLogits = "token_logits";
 
 Model load_teacher(const DistillPart& distill, std::int64_t classes) {
     if (distill.teacher.empty())
@@ -57,40 +56,25 @@ at::Tensor column(const std::array<float, 3>& values, std::int64_t channels) {
         .reshape({-1, 1, 1});
 }
 
-bool has_token_head(const Model& model) { return model.weights().contains("aux_head.weight"); }
-
-// Convnets that average the positions and map the mean: the same map fits each position.
-const char* position_head(const Model& model) {
-    if (model.weights().contains("cls_token")) return nullptr;  // pooled by attention
-    const std::string& family = model.spec().family->name;
-    if (family == "resnet") return "fc";
-    return family == "regnet" ? "head.fc" : nullptr;
-}
-
-std::vector<std::string> token_taps(const Model& model) {
-    if (has_token_head(model)) return {"logits_aux"};
-    if (position_head(model) != nullptr) return {"tokens"};
-    throw Error(
-        fmt::format("distill.teacher {}: expected a VOLO with aux_head, a ResNet or a "
-                    "RegNetY, which can label every token",
-                    model.spec().name));
-}
-
-// Rows and columns of `tokens` places in an image.
-ImageSize grid_of(std::int64_t tokens, const at::Tensor& images) {
-    const double rows = std::sqrt(double(tokens) * double(images.size(2)) / double(images.size(3)));
-    const auto height = std::max<std::int64_t>(1, std::llround(rows));
-    if (tokens % height != 0)
-        throw Error(
-            fmt::format("[teacher] {} tokens: expected a grid of the images' proportions", tokens));
-    return {height, tokens / height};
+// What labels images or, for Distillation::tokens, every place of them.
+Graph teacher_graph(const ModelSpec& spec, Distillation kind) {
+    if (kind != Distillation::tokens) return record(spec);
+    try {
+        return record(spec, {.taps = {kTokenLogits}});
+    } catch (const UsageError& error) {
+        throw Error(fmt::format("distill.teacher {}: expected a model that labels every token: {}",
+                                spec.name, error.what()));
+    }
 }
 
 }  // namespace
 
 Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision precision,
                  at::Device device, const std::optional<Preprocessing>& given)
-    : precision_(precision), temperature_(distill.temperature), caches_(distill.cache) {
+    : temperature_(distill.temperature), caches_(distill.cache) {
+    context_.precision = precision;
+    context_.memory = std::make_shared<CpuMemory>();
+    context_.weights_version = 0;  // a teacher does not learn
     const CommonConfig& pupil = student.architecture->common();
     const Model model = load_teacher(distill, pupil.classes);
     const CommonConfig& common = model.spec().architecture->common();
@@ -98,18 +82,15 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
     size_ = common.image_size;
     check_same("classes", common.classes, name_, pupil.classes, student.name);
     check_same("channels", common.channels, name_, pupil.channels, student.name);
-    RecordOptions options;
-    if (distill.kind == Distillation::tokens) options.taps = token_taps(model);
-    executor_ = std::make_unique<TorchExecutor>(record(model.spec(), options));
+    executor_ = std::make_unique<TorchExecutor>(teacher_graph(model.spec(), distill.kind));
     for (const auto& [name, tensor] : model.weights())
         weights_[name] = to_torch(tensor).to(device, at::kFloat, false, /*copy=*/true);
-    if (const char* head = position_head(model)) head_ = head;
 
     const Preprocessing& wanted = model.preprocessing();
-    if (!given || (given->mean == wanted.mean && given->deviation == wanted.deviation)) return;
+    if (!given || (given->mean == wanted.mean && given->std == wanted.std)) return;
     const auto by_channel = [&](const auto& values) { return column(values, common.channels); };
-    const at::Tensor divisor = by_channel(wanted.deviation);
-    gain_ = (by_channel(given->deviation) / divisor).to(device);
+    const at::Tensor divisor = by_channel(wanted.std);
+    gain_ = (by_channel(given->std) / divisor).to(device);
     offset_ = ((by_channel(given->mean) - by_channel(wanted.mean)) / divisor).to(device);
 }
 
@@ -122,29 +103,20 @@ at::Tensor Teacher::prepared(const at::Tensor& images) const {
 
 at::Tensor Teacher::logits(const at::Tensor& images) {
     const at::NoGradGuard no_gradients;
-    return executor_->run(prepared(images), weights_, {.precision = precision_})
-        .at("logits")
-        .to(at::kFloat);
+    return executor_->run(prepared(images), weights_, context_).at("logits").to(at::kFloat);
 }
 
-at::Tensor Teacher::token_logits(const at::Tensor& images) {
-    const EvaluateContext context{.precision = precision_};
-    const TorchTensors outputs = executor_->run(prepared(images), weights_, context);
-    if (const auto own = outputs.find("logits_aux"); own != outputs.end())
-        return own->second.to(at::kFloat);
-    const at::Tensor tokens = outputs.at("tokens").to(at::kFloat);
-    const at::Tensor &weight = weights_.at(head_ + ".weight"), &bias = weights_.at(head_ + ".bias");
-    return kernels_apply(tokens, context) ? cpu_linear(tokens, weight, bias, {})
-                                          : at::linear(tokens, weight, bias);
-}
-
-at::Tensor Teacher::token_probabilities(const at::Tensor& images, std::int64_t tokens) {
+at::Tensor Teacher::token_probabilities(const at::Tensor& images, Grid grid) {
     const at::NoGradGuard no_gradients;
-    const at::Tensor found = at::softmax(token_logits(images) / temperature_, -1);  // [B, N, K]
-    const ImageSize from = grid_of(found.size(1), images), to = grid_of(tokens, images);
+    const at::Tensor logits =  // [B, N, K]
+        executor_->run(prepared(images), weights_, context_).at(kTokenLogits).to(at::kFloat);
+    const at::Tensor found = at::softmax(logits / temperature_, -1);
+    const Grid own = executor_->graph().patch_grid;
     const at::Tensor map =
-        found.transpose(1, 2).reshape({found.size(0), found.size(2), from.height, from.width});
-    return at::upsample_bilinear2d(map, {to.height, to.width}, false).flatten(2).transpose(1, 2);
+        found.transpose(1, 2).reshape({found.size(0), found.size(2), own.height, own.width});
+    return at::upsample_bilinear2d(map, {grid.height, grid.width}, false)
+        .flatten(2)
+        .transpose(1, 2);
 }
 
 at::Tensor Teacher::logits(const at::Tensor& images, std::span<const SampleKey> samples) {

@@ -36,25 +36,22 @@ public:
     // that never change.
     at::Tensor logits(const at::Tensor& images, std::span<const SampleKey> samples);
 
-    // Probabilities at every place of the images, [B, tokens, K], for a student whose tokens lie in
-    // a grid of the images' proportions. With Distillation::tokens only: from VOLO's head for
-    // tokens, or the head of a ResNet or RegNetY on every position of the last feature map.
-    at::Tensor token_probabilities(const at::Tensor& images, std::int64_t tokens);
+    // Probabilities at every place of the images, [B, N, K], for a student whose tokens lie in
+    // `grid`. With Distillation::tokens only.
+    at::Tensor token_probabilities(const at::Tensor& images, Grid grid);
 
     const std::string& name() const { return name_; }
     std::size_t cached() const { return cache_.size(); }
 
 private:
     at::Tensor prepared(const at::Tensor& images) const;
-    at::Tensor token_logits(const at::Tensor& images);
 
     std::string name_;
     std::unique_ptr<TorchExecutor> executor_;
     TorchTensors weights_;
     ImageSize size_;
-    std::string head_;          // the map from a position's channels to classes; with tokens
     at::Tensor gain_, offset_;  // [C, 1, 1]; undefined: the normalisation is the same
-    Precision precision_;
+    EvaluateContext context_;
     double temperature_;
     bool caches_;
     std::unordered_map<std::uint64_t, at::Tensor> cache_;  // [K] on the CPU

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/isa.h"
 #include "models/catalogue.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
@@ -304,10 +305,22 @@ int TrainingRun::agreed_stop() {
     return asked.max().item<int>();
 }
 
+// What a recipe leaves to the machine, decided: the run's recipe.toml then says it, and resuming it
+// elsewhere goes on in the same precision.
+Recipe settled(Recipe recipe, const TrainOptions& options, const WorldInfo& world) {
+    if (recipe.train.precision != "auto") return recipe;
+    recipe.train.precision = has_amx() ? "bf16" : "fp32";
+    if (world.rank == 0)
+        options.observer.note(fmt::format("train.precision=auto: {}, since this processor {} AMX",
+                                          recipe.train.precision, has_amx() ? "has" : "lacks"));
+    return recipe;
+}
+
 }  // namespace
 
-TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const WorldInfo& world) {
-    check(recipe);
+TrainOutcome train(const Recipe& given, const TrainOptions& options, const WorldInfo& world) {
+    check(given);
+    const Recipe recipe = settled(given, options, world);
     ProcessGroupOptions group_options;
     group_options.device = at::Device(recipe.train.device);
     group_options.resume = "cait train --resume " + options.folder.string();

@@ -58,10 +58,10 @@ void choose_normalisation(const DataPart& part, const Dataset& train,
                           Preprocessing& preprocessing) {
     if (part.mean == "model") return;
     preprocessing.mean = kImageNetMean;
-    preprocessing.deviation = kImageNetDeviation;
+    preprocessing.std = kImageNetStd;
     if (part.mean == "imagenet") return;
     preprocessing.mean.fill(0.5F);
-    preprocessing.deviation.fill(0.5F);
+    preprocessing.std.fill(0.5F);
     if (part.mean == "half") return;
     if (part.mean != "data")
         throw UsageError(fmt::format(
@@ -74,7 +74,7 @@ void choose_normalisation(const DataPart& part, const Dataset& train,
     const DatasetStatistics measured = statistics(*subset(borrowed, chosen));
     for (std::size_t c = 0; c < 3; ++c) {
         preprocessing.mean[c] = float(measured.mean[c]);
-        preprocessing.deviation[c] = float(std::max(measured.deviation[c], 1e-3));
+        preprocessing.std[c] = float(std::max(measured.std[c], 1e-3));
     }
 }
 
@@ -101,8 +101,8 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
                                         const Preprocessing& preprocessing, ImageSize size,
                                         const LoaderPlace& place,
                                         std::function<void(const BadImage&)> report) {
-    const TrainTransform transform(train_settings(recipe, size.height, size.width,
-                                                  preprocessing.mean, preprocessing.deviation));
+    const TrainTransform transform(
+        train_settings(recipe, size.height, size.width, preprocessing.mean, preprocessing.std));
     const Mixup mixup = mixup_settings(recipe, std::int64_t(data.train->classes().size()));
     LoaderOptions options;
     options.height = size.height;

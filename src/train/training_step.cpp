@@ -87,6 +87,8 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     context.step = step;
     context.first_image = part.first_image;
     context.image_stride = std::uint64_t(group_.world());
+    context.memory = memory_;
+    context.weights_version = weights_version_;
     return context;
 }
 
@@ -101,7 +103,8 @@ LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
     input.labels = part.labels;
     input.targets = part.targets;
     if (recipe_.distill.kind == Distillation::tokens)
-        input.token_targets = teacher_->token_probabilities(part.images, input.logits_aux.size(1));
+        input.token_targets =
+            teacher_->token_probabilities(part.images, executor_.graph().patch_grid);
     else if (teacher_)
         input.teacher = teacher_->logits(part.images, part.keys);
     return loss_(input);
@@ -175,6 +178,7 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
         result.first_bad = "the gradient of " + check.first_bad;
     if (result.first_bad.empty()) {
         optimizer_->step(lr);
+        ++weights_version_;
         if (ema_) ema_->update(params_);
     } else {  // as if the batch had not been seen
         const at::NoGradGuard no_grad;
@@ -207,6 +211,7 @@ std::map<std::string, Tensor> TrainingStep::state() const {
 void TrainingStep::load_state(const std::map<std::string, Tensor>& tensors,
                               const std::string& path) {
     const at::NoGradGuard no_grad;
+    ++weights_version_;
     std::map<std::string, at::Tensor> weights = entries(tensors, kWeights);
     for (const TrainParam& param : params_) {
         const auto found = weights.find(param.name);

@@ -66,6 +66,8 @@ private:
     std::vector<at::Tensor> statistics_;
     Loss loss_;
     TorchExecutor executor_;
+    std::shared_ptr<CpuMemory> memory_ = std::make_shared<CpuMemory>();
+    std::uint64_t weights_version_ = 0;
     std::unique_ptr<Optimizer> optimizer_;
     std::unique_ptr<Ema> ema_;
     std::unique_ptr<Teacher> teacher_;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "graph/fuse.h"
+#include "graph/liveness.h"
+
 namespace cait {
 
 namespace {
@@ -24,40 +27,20 @@ std::int64_t macs_of(const Node& node, const Graph& graph) {
 }
 
 // Views and parameters take no activation memory of their own.
-bool has_storage(const Node& node) {
-    return node.shape.has_batch() && !std::holds_alternative<op::Reshape>(node.op) &&
-           !std::holds_alternative<op::Slice>(node.op) &&
-           !std::holds_alternative<op::Permute>(node.op) &&
-           !std::holds_alternative<op::Expand>(node.op);
-}
-
 std::int64_t bytes_of(const Node& node) {
-    return has_storage(node) ? node.shape.count() * std::int64_t(sizeof(float)) : 0;
+    const bool has_storage = node.shape.has_batch() && !is_view(node.op);
+    return has_storage ? node.shape.count() * std::int64_t(sizeof(float)) : 0;
 }
 
 // Runs the nodes in order and frees each result after its last use, as an executor would.
 std::int64_t peak_bytes(const Graph& graph) {
-    std::vector<std::size_t> last_use(graph.nodes.size());
-    const auto uses_through_views = [&](std::size_t id, std::size_t when,
-                                        const auto& self) -> void {
-        last_use[id] = std::max(last_use[id], when);
-        if (!has_storage(graph.node(id)))
-            for (const std::size_t source : graph.node(id).inputs) self(source, when, self);
-    };
-    for (const Node& node : graph.nodes)
-        for (const std::size_t input : node.inputs)
-            uses_through_views(input, node.id, uses_through_views);
-    for (const auto& [name, id] : graph.outputs)
-        uses_through_views(id, graph.nodes.size(), uses_through_views);
-
-    std::vector<std::vector<std::size_t>> freed_after(graph.nodes.size() + 1);
-    for (const Node& node : graph.nodes) freed_after[last_use[node.id]].push_back(node.id);
+    const Liveness live = liveness(graph, ViewUse::of_source);
     std::int64_t alive = 0;
     std::int64_t peak = 0;
     for (const Node& node : graph.nodes) {
         alive += bytes_of(node);
         peak = std::max(peak, alive);
-        for (const std::size_t id : freed_after[node.id]) alive -= bytes_of(graph.node(id));
+        for (const std::size_t id : live.freed_after[node.id]) alive -= bytes_of(graph.node(id));
     }
     return peak;
 }
@@ -76,7 +59,7 @@ Cost estimate_cost(const Graph& graph) {
         cost.macs += macs_of(node, primitives);
         cost.training_bytes += bytes_of(node);
     }
-    cost.inference_bytes = peak_bytes(graph);
+    cost.inference_bytes = peak_bytes(fuse(graph));
     return cost;
 }
 

@@ -12,10 +12,10 @@ namespace cait {
 
 namespace {
 
-float truncated_normal(RandomStream& random, double deviation) {
+float truncated_normal(RandomStream& random, double std) {
     constexpr double kBound = 2.0;
     for (;;) {
-        const double value = double(random.normal()) * deviation;
+        const double value = double(random.normal()) * std;
         if (std::fabs(value) <= kBound) return float(value);
     }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
+#include "graph/fuse.h"
 #include "support/near.h"
 #include "torch/convert.h"
 #include "torch/executor.h"
@@ -86,12 +87,67 @@ std::vector<OpCase> composite_cases() {
     };
 }
 
+struct BranchCase {
+    bool bias = true;
+    std::int64_t gain = 8;  // values; 0: none
+    double drop_path = 0;
+};
+
+Value joined(Builder& b, Value x, Value branch, const BranchCase& c) {
+    const Value gain = c.gain > 0 ? b.param("gamma", {c.gain}, Init::normal(0.5)) : Value();
+    return b.residual(x, branch, gain, c.drop_path);
+}
+
+Value mlp_branch(Builder& b, Value x, const BranchCase& c) {
+    const Value hidden = b.linear("fc1", b.layer_norm("norm", x, 1e-6), 12, {.bias = c.bias});
+    return joined(b, x, b.linear("fc2", b.gelu(hidden), 8, {.bias = c.bias}), c);
+}
+
+Value attention_branch(Builder& b, Value x, const BranchCase& c, bool before, bool after) {
+    const Value qkv = b.linear("qkv", b.layer_norm("norm", x, 1e-6), 24, {.bias = c.bias});
+    AttentionInputs in{
+        b.slice(qkv, -1, 0, 8), b.slice(qkv, -1, 8, 16), b.slice(qkv, -1, 16, 24), {}, {}};
+    if (before) in.mix_before = b.linear_params("mix_before", 4, 4);
+    if (after) in.mix_after = b.linear_params("mix_after", 4, 4);
+    return joined(b, x, b.linear("proj", b.attention(in, 4, 0.7), 8, {.bias = c.bias}), c);
+}
+
+// What fuse() makes of nodes; the name is the composite's.
+std::vector<OpCase> fused_cases() {
+    const auto mlp = [](const BranchCase& c) {
+        return [=](Builder& b, Value x) { return mlp_branch(b, x, c); };
+    };
+    const auto attention = [](const BranchCase& c, bool before, bool after) {
+        return [=](Builder& b, Value x) { return attention_branch(b, x, c, before, after); };
+    };
+    return {
+        {"mlp_branch", mlp({})},
+        {"mlp_branch_plain", mlp({.bias = false, .gain = 0})},
+        {"mlp_branch_scalar_drop_path", mlp({.gain = 1, .drop_path = 0.5})},
+        {"attention_branch", attention({}, false, false)},
+        {"attention_branch_plain", attention({.bias = false, .gain = 0}, false, false)},
+        {"attention_branch_talking_both", attention({.drop_path = 0.5}, true, true)},
+        {"attention_branch_talking_after", attention({.gain = 1}, false, true)},
+        {"patch_embed",
+         [](Builder& b, Value x) {
+             const Value maps = b.reshape(x, {Shape::kBatch, 2, 4, 6});
+             return b.conv2d("proj", maps, 5, {.kernel = 2, .stride = 2});
+         }},
+        {"patch_embed_tokens",
+         [](Builder& b, Value x) {
+             const Value maps = b.reshape(x, {Shape::kBatch, 3, 4, 4});
+             const Value y = b.conv2d("proj", maps, 5, {.kernel = 4, .stride = 4, .bias = false});
+             return b.permute(b.reshape(y, {Shape::kBatch, 5, 1}), {0, 2, 1});
+         }},
+    };
+}
+
 struct Outcome {
     Tensor output;
     std::map<std::string, Tensor> gradients;
 };
 
-Outcome run(const Graph& graph, Precision precision) {
+Outcome run(const Graph& graph, Precision precision, Backend backend = Backend::automatic) {
     TorchTensors params;
     for (const ParamSpec& spec : graph.params) {
         torch::manual_seed(std::int64_t(params.size()));
@@ -100,8 +156,9 @@ Outcome run(const Graph& graph, Precision precision) {
     torch::manual_seed(99);
     const at::Tensor images = torch::randn({5, 3, 2, 8});
     const TorchExecutor executor(graph);
-    const at::Tensor output =
-        executor.run(images, params, {.precision = precision, .seed = 7, .step = 3}).at("y");
+    EvaluateContext context{.precision = precision, .seed = 7, .step = 3};
+    context.backend = backend;
+    const at::Tensor output = executor.run(images, params, context).at("y");
     // A weighted sum, so that every element of the output matters differently.
     (output * torch::linspace(-1, 1, output.numel()).reshape(output.sizes())).sum().backward();
     Outcome outcome{from_torch(output), {}};
@@ -139,7 +196,36 @@ TEST_P(Composites, MixedPrecisionStaysNearFullPrecision) {
     test::expect_close(primitive.output, full.output, 0.05, "decomposed output");
 }
 
-INSTANTIATE_TEST_SUITE_P(Torch, Composites, testing::ValuesIn(composite_cases()),
+std::vector<OpCase> all_cases() {
+    std::vector<OpCase> cases = composite_cases();
+    const std::vector<OpCase> fused = fused_cases();
+    cases.insert(cases.end(), fused.begin(), fused.end());
+    return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Torch, Composites, testing::ValuesIn(all_cases()),
+                         [](const auto& i) { return i.param.name; });
+
+// The executor fuses by itself, so that the cases above hold its kernels against primitives. Here
+// the composite is there before, and it also has a meaning where our kernels do not run.
+class CompositesFused : public Composites {};
+
+TEST_P(CompositesFused, EqualsItsDecompositionOnEveryBackend) {
+    const Graph fused = fuse(graph());
+    const std::string& name = GetParam().name;
+    EXPECT_TRUE(std::ranges::any_of(
+        fused.nodes, [&](const Node& node) { return name.starts_with(op_name(node.op)); }));
+    const Outcome primitive = run(decompose(fused), Precision::fp32, Backend::aten);
+    for (const Backend backend : {Backend::automatic, Backend::aten}) {
+        const Outcome direct = run(fused, Precision::fp32, backend);
+        test::expect_within(direct.output, primitive.output, 2e-6, "output");
+        ASSERT_EQ(direct.gradients.size(), primitive.gradients.size());
+        for (const auto& [parameter, gradient] : direct.gradients)
+            test::expect_within(gradient, primitive.gradients.at(parameter), 2e-5, parameter);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Torch, CompositesFused, testing::ValuesIn(fused_cases()),
                          [](const auto& i) { return i.param.name; });
 
 }  // namespace

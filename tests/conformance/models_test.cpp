@@ -5,11 +5,15 @@
 #include <filesystem>
 
 #include "cait/train.h"
+#include "graph/lower.h"
 #include "models/catalogue.h"
 #include "support/near.h"
+#include "support/small_models.h"
 #include "torch/convert.h"
 #include "torch/executor.h"
+#include "walkers/constants.h"
 #include "walkers/initialize.h"
+#include "walkers/reference.h"
 
 namespace cait {
 namespace {
@@ -21,11 +25,8 @@ struct ModelCase {
     std::string other_size;
 };
 
-const SettingList kSmall = {{"image_size", "16"}, {"patch", "8"}, {"dim", "24"},
-                            {"depth", "2"},       {"heads", "2"}, {"classes", "5"}};
-
 ModelCase small(const std::string& name, const std::string& model, SettingList extra = {}) {
-    SettingList settings = kSmall;
+    SettingList settings = test::kSmall;
     settings.insert(settings.end(), extra.begin(), extra.end());
     return {name, model, settings, "24x32"};
 }
@@ -85,36 +86,10 @@ std::vector<ModelCase> cait_switches() {
     return cases;
 }
 
-// Every preset of the catalogue, made small but with the choices that tell it from its family.
 std::vector<ModelCase> presets() {
-    const std::map<std::string, SettingList> shrink = {
-        {"volo",
-         {{"image_size", "32"},
-          {"layers", "1,1,1,1"},
-          {"dims", "8,16,16,16"},
-          {"heads", "2,4,2,4"},
-          {"stem", "6"},
-          {"classes", "5"}}},
-        {"resnet", {{"width", "4"}, {"blocks", "1,2,1,1"}}},
-        {"regnet",
-         {{"stem", "8"}, {"widths", "8,16,16,24"}, {"depths", "1,2,1,1"}, {"group", "8"}}},
-        {"deepvit", {{"plain_blocks", "1"}}},
-    };
     std::vector<ModelCase> cases;
-    for (const Family& family : families())
-        for (const Preset& preset : family.presets) {
-            const std::string name = "preset_" + preset.name;
-            const auto found = shrink.find(family.name);
-            const SettingList extra = found == shrink.end() ? SettingList{} : found->second;
-            if (family.name == "volo")
-                cases.push_back({name, preset.name, extra, "48x32"});
-            else if (family.name == "resnet" || family.name == "regnet")
-                cases.push_back(convnet(name, preset.name, extra));
-            else if (family.name == "resmlp")
-                cases.push_back(without_heads(name, preset.name));
-            else
-                cases.push_back(small(name, preset.name, extra));
-        }
+    for (const test::SmallPreset& preset : test::small_presets())
+        cases.push_back({"preset_" + preset.name, preset.name, preset.settings, preset.other_size});
     return cases;
 }
 
@@ -224,6 +199,24 @@ TEST_P(Models, DecompositionGivesTheSameLogits) {
     const Tensor direct = logits(graph);
     EXPECT_EQ(direct.shape(), (Shape{2, 5}));
     test::expect_close(logits(decompose(graph)), direct, 1e-5, "logits");
+}
+
+// Three ways to the same numbers: this walker, the plain interpreter, and this walker on the graph
+// whose weights have taken in what they can.
+TEST_P(Models, ReferenceAndLoweredGraphGiveTheSameLogits) {
+    const Graph graph = record(spec_);
+    const WeightMap weights = test::lively_weights(graph);
+    const Tensor images = test::random_images(spec_, 2);
+    const at::NoGradGuard no_gradients;
+    const auto logits = [&](const Graph& g, const WeightMap& with) {
+        TorchTensors params;
+        for (const auto& [name, tensor] : with) params[name] = to_torch(tensor);
+        return from_torch(TorchExecutor(g).run(to_torch(images), params).at("logits"));
+    };
+    const Tensor reference = run_reference(graph, images, weights).at("logits");
+    test::expect_close(logits(graph, weights), reference, 1e-5, "LibTorch");
+    const ComputedConstants lowered = compute_constants(lower(graph), weights);
+    test::expect_close(logits(lowered.graph, lowered.weights), reference, 1e-5, "lowered");
 }
 
 TEST_P(Models, RunsAtAnotherImageSize) {

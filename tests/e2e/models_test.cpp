@@ -66,7 +66,7 @@ TEST(Models, WrongWordsAreUsageErrorsInOneLine) {
 
 TEST(Models, EveryCommandExplainsItselfWithAnExample) {
     EXPECT_THAT(cait({"--version"}).out, testing::StartsWith("cait 0."));
-    for (const char* command : {"models", "inspect", "convert", "forward"}) {
+    for (const char* command : {"models", "inspect", "convert", "forward", "machine"}) {
         const Finished run = cait({command, "--help"});
         EXPECT_EQ(run.status, 0);
         EXPECT_THAT(run.out, HasSubstr("Example:\n  cait ")) << command;

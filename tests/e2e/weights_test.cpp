@@ -49,6 +49,16 @@ TEST_F(Weights, GraphIsPrinted) {
     expect_refused(cait({"inspect", "--graph"}), 2, {"--model"});
 }
 
+TEST_F(Weights, FusedGraphIsPrinted) {
+    const Finished run = cait(Words{"inspect", "--graph", "--fused"} + kTinyCait);
+    EXPECT_EQ(run.status, 0);
+    EXPECT_THAT(run.out, HasSubstr("patch_embed("));
+    EXPECT_THAT(run.out, HasSubstr("attention_branch("));
+    EXPECT_THAT(run.out, HasSubstr("mlp_branch("));
+    expect_refused(cait(Words{"inspect", "--graph", "--fused", "--primitives"} + kTinyCait), 2,
+                   {"--fused", "--primitives"});
+}
+
 TEST_F(Weights, BigFileIsInspectedWithoutReadingIt) {
     // 1.4 GB of weights; the file is sparse, so the disk holds the header only.
     constexpr std::uint64_t kBytes = 1'400'000'000;

@@ -8,10 +8,12 @@
 #include "cait/train.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
+#include "graph/lower.h"
 #include "models/catalogue.h"
 #include "support/near.h"
 #include "torch/convert.h"
 #include "torch/executor.h"
+#include "walkers/constants.h"
 
 namespace cait {
 namespace {
@@ -20,27 +22,33 @@ constexpr double kLogitsBound = 1e-5;   // of the logits' standard deviation
 constexpr double kMapBound = 1e-5;      // attention weights, absolute
 constexpr double kFeatureBound = 3e-5;  // of the standard deviation
 
-TorchTensors pattern_weights(const Graph& graph) {
-    TorchTensors weights;
+WeightMap pattern_weights(const Graph& graph) {
+    WeightMap weights;
     for (const ParamSpec& spec : graph.params)
-        weights[spec.name] = to_torch(golden::pattern(spec.name, spec.shape));
+        weights[spec.name] = golden::pattern(spec.name, spec.shape);
     return weights;
+}
+
+TorchTensors torch_weights(const WeightMap& weights) {
+    TorchTensors tensors;
+    for (const auto& [name, tensor] : weights) tensors[name] = to_torch(tensor);
+    return tensors;
 }
 
 class GoldenModels : public testing::TestWithParam<golden::Case> {};
 
-TEST_P(GoldenModels, AgreesWithTheReference) {
-    const golden::Case& c = GetParam();
+using Run = std::function<TorchTensors(const Graph& graph, const at::Tensor& images)>;
+
+void expect_agreement(const golden::Case& c, const Run& run) {
     const ModelSpec spec = configure(c.model, c.settings);
     RecordOptions options;
     for (const auto& [tap, expected] : c.outputs) options.taps.push_back(tap);
-    const TorchExecutor executor(record(spec, options));
     const CommonConfig& common = spec.architecture->common();
     const Tensor images = golden::pattern(
         "input", {c.batch, common.channels, common.image_size.height, common.image_size.width});
 
     const at::InferenceMode no_gradients;
-    const TorchTensors outputs = executor.run(to_torch(images), pattern_weights(executor.graph()));
+    const TorchTensors outputs = run(record(spec, options), to_torch(images));
     for (const auto& [tap, expected] : c.outputs) {
         const Tensor found = from_torch(outputs.at(tap));
         if (tap.find("attention") != std::string::npos)
@@ -49,6 +57,20 @@ TEST_P(GoldenModels, AgreesWithTheReference) {
             test::expect_close(found, expected,
                                tap.starts_with("logits") ? kLogitsBound : kFeatureBound, tap);
     }
+}
+
+TEST_P(GoldenModels, AgreesWithTheReference) {
+    expect_agreement(GetParam(), [](const Graph& graph, const at::Tensor& images) {
+        return TorchExecutor(graph).run(images, torch_weights(pattern_weights(graph)));
+    });
+}
+
+// As cait::forward runs models with batch norms; the others have to hold as well.
+TEST_P(GoldenModels, LoweredAgreesWithTheReference) {
+    expect_agreement(GetParam(), [](const Graph& graph, const at::Tensor& images) {
+        const ComputedConstants lowered = compute_constants(lower(graph), pattern_weights(graph));
+        return TorchExecutor(lowered.graph).run(images, torch_weights(lowered.weights));
+    });
 }
 
 TEST(GoldenFiles, EveryFamilyOfTheCatalogueHasCases) {

@@ -20,8 +20,7 @@ run(${CMAKE_COMMAND} -S ${consumer_dir} -B ${work_dir}/build -G ${generator}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=${build_type}
     -D CMAKE_PREFIX_PATH=${work_dir}/moved -D CAIT_VERSION=${version} -D CAIT_TRAIN=${train})
 run(${CMAKE_COMMAND} --build ${work_dir}/build)
-run(${work_dir}/build/consumer)
-
+run(${work_dir}/build/consumer ${pictures}/jpeg_420.jpg)
 
 function(expect expected)
   string(STRIP "${output}" found)
@@ -30,7 +29,7 @@ function(expect expected)
   endif()
   message(STATUS "${found}")
 endfunction()
-expect("cait_xxs24_224 [0-9]+ | unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224")
+expect("^cait_xxs24_224 [0-9]+ [|] \\[1, 3, 16, 16\\] [|] unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224")
 
 run(${work_dir}/moved/bin/cait models cait_xxs24_224)
 expect("cait_xxs24_224")

@@ -119,12 +119,6 @@ AutoAugment AutoAugment::parse(std::string_view text) {
     return result;
 }
 
-std::string AutoAugment::text() const {
-    std::string result(kNames[std::size_t(table)]);
-    if (magnitude_std > 0) result += fmt::format("-mstd{}", magnitude_std);
-    return result;
-}
-
 OperationList AutoAugment::draw(RandomStream& random) const {
     const bool original = table == Table::original || table == Table::originalr;
     const Policy& policy = original ? kOriginal : kV0;

@@ -24,7 +24,6 @@ struct AutoAugment {
     // "original", "v0-mstd0.5", …; throws UsageError.
     static AutoAugment parse(std::string_view text);
     static bool knows(std::string_view name);  // whether a policy of that name is one of these
-    std::string text() const;
 
     OperationList draw(RandomStream& random) const;
     bool operator==(const AutoAugment&) const = default;

@@ -39,13 +39,6 @@ ColourJitter ColourJitter::parse(std::string_view text) {
     return {values[0], values[1], values[2], values[3]};
 }
 
-std::string ColourJitter::text() const {
-    if (hue == 0 && brightness == contrast && contrast == saturation)
-        return fmt::format("{}", brightness);
-    if (hue == 0) return fmt::format("{},{},{}", brightness, contrast, saturation);
-    return fmt::format("{},{},{},{}", brightness, contrast, saturation, hue);
-}
-
 ColourJitter::Draw ColourJitter::draw(RandomStream& random) const {
     Draw drawn;
     std::iota(drawn.order.begin(), drawn.order.end(), 0);

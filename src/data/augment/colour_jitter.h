@@ -19,7 +19,6 @@ struct ColourJitter {
 
     // "0.3" for the first three, "0.4,0.4,0.2" or "0.4,0.4,0.2,0.1"; throws UsageError.
     static ColourJitter parse(std::string_view text);
-    std::string text() const;
     bool active() const { return brightness > 0 || contrast > 0 || saturation > 0 || hue > 0; }
 
     struct Draw {

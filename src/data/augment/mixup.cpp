@@ -129,12 +129,6 @@ void blend_by_pixel(float* first, float* second, std::int64_t channels, std::int
 
 std::string_view mix_mode_name(MixMode mode) { return kModes[std::size_t(mode)]; }
 
-MixMode parse_mix_mode(std::string_view name) {
-    for (std::size_t i = 0; i < kModes.size(); ++i)
-        if (kModes[i] == name) return MixMode(i);
-    throw UsageError(fmt::format("mixup mode: expected batch, pair or elem, found '{}'", name));
-}
-
 double draw_beta(double alpha, RandomStream& random) {
     const double a = draw_gamma(alpha, random);
     const double b = draw_gamma(alpha, random);

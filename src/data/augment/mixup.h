@@ -19,8 +19,7 @@ enum class MixMode {
     element,  // one per image
 };
 
-std::string_view mix_mode_name(MixMode mode);   // timm's: batch, pair, elem
-MixMode parse_mix_mode(std::string_view name);  // throws UsageError
+std::string_view mix_mode_name(MixMode mode);  // timm's: batch, pair, elem
 
 struct Mixup {
     double mixup_alpha = 0.8;  // share ~ Beta(alpha, alpha); 0: off

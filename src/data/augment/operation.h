@@ -35,7 +35,7 @@ enum class Operation {
     translate_y,
     translate_x_share,  // of the width or height
     translate_y_share,
-    blur,  // standard deviation in pixels
+    blur,  // std in pixels
     grey,
 };
 

@@ -24,14 +24,6 @@ Policy parse_policy(std::string_view text) {
                                  name == "augmix" ? " (AugMix is not supported)" : ""));
 }
 
-std::string policy_text(const Policy& policy) {
-    if (const auto* rand = std::get_if<RandAugment>(&policy)) return rand->text();
-    if (const auto* automatic = std::get_if<AutoAugment>(&policy)) return automatic->text();
-    if (std::holds_alternative<TrivialAugment>(policy)) return "trivial";
-    if (std::holds_alternative<ThreeAugment>(policy)) return "three";
-    return "none";
-}
-
 OperationList draw(const Policy& policy, RandomStream& random) {
     return std::visit(
         [&](const auto& chosen) -> OperationList {

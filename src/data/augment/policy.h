@@ -17,7 +17,6 @@ using Policy = std::variant<std::monostate, RandAugment, AutoAugment, TrivialAug
 
 // Throws UsageError that names what it does not know.
 Policy parse_policy(std::string_view text);
-std::string policy_text(const Policy& policy);
 
 // What the policy does to the image that the stream belongs to.
 OperationList draw(const Policy& policy, RandomStream& random);

@@ -166,21 +166,6 @@ RandAugment RandAugment::parse(std::string_view text) {
     return result;
 }
 
-std::string RandAugment::text() const {
-    const RandAugment standard;
-    std::string result = fmt::format("rand-m{}", magnitude);
-    if (layers != standard.layers) result += fmt::format("-n{}", layers);
-    if (probability != standard.probability) result += fmt::format("-p{}", probability);
-    if (magnitude_std > 100)
-        result += "-mstd101";
-    else if (magnitude_std > 0)
-        result += fmt::format("-mstd{}", magnitude_std);
-    if (magnitude_max != standard.magnitude_max) result += fmt::format("-mmax{}", magnitude_max);
-    if (increasing) result += "-inc1";
-    if (set != Set::standard) result += fmt::format("-t{}", kSetNames[std::size_t(set)]);
-    return result;
-}
-
 OperationList RandAugment::draw(RandomStream& random) const {
     const std::span<const Choice> choices = choices_of(*this);
     std::array<double, kMostChoices> weights{};

@@ -28,7 +28,6 @@ struct RandAugment {
 
     // Throws UsageError that names the section which it does not understand.
     static RandAugment parse(std::string_view text);
-    std::string text() const;  // what parse() reads
 
     // One entry per layer; `identity` for a layer that is left out.
     OperationList draw(RandomStream& random) const;

@@ -33,12 +33,6 @@ void erase_plane(float* plane, std::int64_t width, const Rectangle& rectangle, c
 
 std::string_view erase_mode_name(EraseMode mode) { return kModes[std::size_t(mode)]; }
 
-EraseMode parse_erase_mode(std::string_view name) {
-    for (std::size_t i = 0; i < kModes.size(); ++i)
-        if (kModes[i] == name) return EraseMode(i);
-    throw UsageError(fmt::format("erasing: expected const, rand or pixel, found '{}'", name));
-}
-
 void RandomErasing::check() const {
     if (!(probability >= 0 && probability <= 1))
         throw UsageError(

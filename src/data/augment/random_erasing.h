@@ -17,8 +17,7 @@ enum class EraseMode {
     pixel,     // one N(0, 1) number per pixel and channel
 };
 
-std::string_view erase_mode_name(EraseMode mode);   // timm's: const, rand, pixel
-EraseMode parse_erase_mode(std::string_view name);  // throws UsageError
+std::string_view erase_mode_name(EraseMode mode);  // timm's: const, rand, pixel
 
 struct RandomErasing {
     double probability = 0;

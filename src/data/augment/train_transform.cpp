@@ -49,12 +49,6 @@ Inside needed(std::int64_t start, std::int64_t length, std::int64_t size) {
 
 std::string_view crop_kind_name(CropKind kind) { return kCrops[std::size_t(kind)]; }
 
-CropKind parse_crop_kind(std::string_view name) {
-    for (std::size_t i = 0; i < kCrops.size(); ++i)
-        if (kCrops[i] == name) return CropKind(i);
-    throw UsageError(fmt::format("crop: expected rrc, src, pad or squash, found '{}'", name));
-}
-
 void TrainSettings::check() const {
     if (height < 1 || width < 1)
         throw UsageError(
@@ -68,7 +62,7 @@ void TrainSettings::check() const {
 TrainTransform::TrainTransform(const TrainSettings& settings)
     : settings_(settings),
       style_{settings.policy_interpolation, mean_colour(settings.mean)},
-      normaliser_(settings.mean, settings.deviation),
+      normaliser_(settings.mean, settings.std),
       jitters_(settings.jitter.active() &&
                (settings.force_jitter || keeps_jitter(settings.policy))) {
     settings_.check();

@@ -26,7 +26,6 @@ enum class CropKind {
 };
 
 std::string_view crop_kind_name(CropKind kind);
-CropKind parse_crop_kind(std::string_view name);  // throws UsageError
 
 struct TrainSettings {
     std::int64_t height = 224;
@@ -40,7 +39,7 @@ struct TrainSettings {
     ColourJitter jitter{};
     bool force_jitter = false;  // also beside a policy that replaces it
     ChannelValues mean = kImageNetMean;
-    ChannelValues deviation = kImageNetDeviation;
+    ChannelValues std = kImageNetStd;
     RandomErasing erasing{};
 
     void check() const;  // throws UsageError that names the field

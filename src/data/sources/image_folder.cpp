@@ -9,7 +9,7 @@
 
 #include "cait/error.h"
 #include "core/display_name.h"
-#include "core/file_bytes.h"
+#include "image/codec/image_name.h"
 
 namespace cait {
 

@@ -9,10 +9,10 @@
 
 #include "cait/error.h"
 #include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "core/mapped_file.h"
 #include "data/sources/shard_names.h"
 #include "data/sources/tar_archive.h"
+#include "image/codec/image_name.h"
 
 namespace cait {
 

@@ -13,7 +13,7 @@
 
 namespace cait {
 
-// Every refused image is one of these. A server answers 413 for too_large and 422 for malformed.
+// Every refused image is one of these.
 class ImageError : public Error {
 public:
     enum class Why { too_large, malformed };

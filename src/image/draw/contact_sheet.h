@@ -1,5 +1,5 @@
 // Many images on one: a grid with a caption under each, to see at a glance what a data set, an
-// augmentation or a model's answers look like.
+// augmentation or a model's predictions look like.
 #pragma once
 
 #include <cstdint>

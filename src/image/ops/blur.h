@@ -14,7 +14,7 @@ struct BlurWorkspace {
     std::vector<const std::uint8_t*> rows;
 };
 
-// `radius` is the standard deviation in pixels.
+// `radius` is the std in pixels.
 void gaussian_blur(Image& image, double radius, BlurWorkspace& workspace);
 
 }  // namespace cait

@@ -5,36 +5,41 @@
 
 namespace cait::kernels::CAIT_KERNEL_ISA {
 
-Index packed_size(Index rows, Index columns);
-void pack(const PackSource& source, float* packed);
-void gemm(const GemmArgs& args);
+Index panel_bytes(Index rows, Index columns);
+void pack_floats(const PackSource& source, void* packed);
+void pack_rounded(const PackSource& source, void* packed);
+void multiply_floats(const ProductArgs& args);
+void multiply_rounded(const ProductArgs& args);
+
+Index tile_bytes(Index rows, Index columns);
+void pack_tiles(const PackSource& source, void* packed);
+void multiply_pairs(const ProductArgs& args);
+void multiply_plain_tiles(const ProductArgs& args);
+void multiply_amx(const ProductArgs& args);  // of the instruction sets that have bfloat16 only
+
+void stage(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
+void stage_transposed(const Rows& from, Index rows, Index columns, BFloat16* to);
 
 void layer_norm(const float* x, const float* weight, const float* bias, float epsilon, Index rows,
-                Index dim, float* y, bool bfloat16);
+                Index dim, const MutableRows& y);
+void gelu(const float* x, Index count, float* y);
+void softmax(float* x, Index rows, Index columns, Index ld, Format rounded_to);
+void mix_heads(const MixArgs& args, const float* input, float* output);
+void residual(const float* x, const float* branch, const float* scale, float factor, Index rows,
+              Index dim, float* y);
+void add(const float* x, Index count, float* y);
+void add_columns(const Rows& x, Index rows, Index columns, float* sums);
+
 void layer_norm_backward(const float* x, const float* weight, float epsilon, const float* dy,
                          const float* residual, Index rows, Index dim, float* dx, float* d_weight,
                          float* d_bias);
-
-void gelu(const float* x, Index count, float* y, bool bfloat16);
-void gelu_backward(const float* x, const float* dy, Index count, float* y, float* dx,
-                   bool bfloat16);
-
-void softmax(float* x, Index rows, Index columns);
-void softmax_backward(const float* y, float* dy, Index rows, Index columns);
-void mix_heads(const MixArgs& args, const float* input, float* output);
+void gelu_backward(const float* x, const float* dy, Index count, float* dx);
+void softmax_backward(const float* y, float* dy, Index rows, Index columns, Index ld);
 void mix_heads_backward(const MixArgs& args, const float* input, const float* d_output,
                         float* d_weight, float* d_bias);
-
-void residual(const float* x, const float* branch, const float* scale, float factor, Index rows,
-              Index dim, float* y);
 void residual_backward(const float* dy, const float* branch, const float* scale, float factor,
                        Index rows, Index dim, float* d_branch, float* d_scale);
 
-void scale(const float* x, float factor, Index count, float* y, bool bfloat16);
-void add(const float* x, Index count, float* y);
-void put_away(const float* x, Index count, float* y);
-void add_columns(const float* x, Index rows, Index columns, Index ld, float* sums);
-void to_bfloat16(const float* x, Index count, std::uint16_t* y);
-void from_bfloat16(const std::uint16_t* x, Index count, float* y);
+double multiply_adds(Index rounds, float* sink);
 
 }  // namespace cait::kernels::CAIT_KERNEL_ISA

@@ -1,5 +1,6 @@
 // This instruction set's table.
 #include "kernels/isa/isa.h"
+#include "kernels/isa/vec.h"
 
 namespace cait::kernels {
 
@@ -7,32 +8,44 @@ namespace {
 
 namespace isa = CAIT_KERNEL_ISA;
 
+#if defined(__AVX512BF16__)
+constexpr auto kMultiplyTiles = isa::multiply_amx;
+#else
+constexpr auto kMultiplyTiles = isa::multiply_plain_tiles;
+#endif
+
 constexpr KernelTable make_table(const char* name) {
-    return {name,
-            isa::packed_size,
-            isa::pack,
-            isa::gemm,
-            isa::layer_norm,
-            isa::layer_norm_backward,
-            isa::gelu,
-            isa::gelu_backward,
-            isa::softmax,
-            isa::softmax_backward,
-            isa::mix_heads,
-            isa::mix_heads_backward,
-            isa::residual,
-            isa::residual_backward,
-            isa::scale,
-            isa::add,
-            isa::put_away,
-            isa::add_columns,
-            isa::to_bfloat16,
-            isa::from_bfloat16};
+    return {
+        .name = name,
+        .f32 = {Format::f32, Layout::panels, isa::panel_bytes, isa::pack_floats,
+                isa::multiply_floats},
+        .rounded = {Format::bf16, Layout::panels, isa::panel_bytes, isa::pack_rounded,
+                    isa::multiply_rounded},
+        .pairs = {Format::bf16, Layout::tiles, isa::tile_bytes, isa::pack_tiles,
+                  isa::multiply_pairs},
+        .tiles = {Format::bf16, Layout::tiles, isa::tile_bytes, isa::pack_tiles, kMultiplyTiles},
+        .stage = isa::stage,
+        .stage_transposed = isa::stage_transposed,
+        .layer_norm = isa::layer_norm,
+        .gelu = isa::gelu,
+        .softmax = isa::softmax,
+        .mix_heads = isa::mix_heads,
+        .residual = isa::residual,
+        .add = isa::add,
+        .add_columns = isa::add_columns,
+        .train = {isa::layer_norm_backward, isa::gelu_backward, isa::softmax_backward,
+                  isa::mix_heads_backward, isa::residual_backward},
+        .width = isa::kWidth,
+        .multiply_adds = isa::multiply_adds,
+    };
 }
 
 }  // namespace
 
-#if defined(__AVX512F__)
+#if defined(__AVX512BF16__)
+const KernelTable& avx512_bf16_kernels() {
+    static constexpr KernelTable kTable = make_table("avx512_bf16");
+#elif defined(__AVX512F__)
 const KernelTable& avx512_kernels() {
     static constexpr KernelTable kTable = make_table("avx512");
 #elif defined(__AVX2__)

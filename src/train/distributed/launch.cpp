@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "cait/error.h"
+#include "core/cpu_limit.h"
 #include "train/distributed/child_process.h"
 #include "train/distributed/network.h"
 
@@ -161,12 +161,7 @@ private:
 
 }  // namespace
 
-int threads_per_process(int n) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    const int count = ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-    return std::max(1, count / std::max(1, n));
-}
+int threads_per_process(int n) { return std::max(1, usable_cores() / std::max(1, n)); }
 
 int launch_processes(int n, const std::vector<std::string>& command, const LaunchOptions& options) {
     if (n < 1 || n > kMostProcesses)

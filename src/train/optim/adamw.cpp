@@ -2,7 +2,6 @@
 // PyTorch's order of operations: decay first, epsilon beside the bias-corrected root.
 #include <cmath>
 
-#include "train/optim/chunks.h"
 #include "train/optim/optimizer.h"
 
 namespace cait {
@@ -18,9 +17,12 @@ struct Coefficients {
     float rate;  // lr, made to undo the bias of the first moment
 };
 
-void adamw_loop(float* __restrict__ value, const float* __restrict__ grad, float* __restrict__ m,
-                float* __restrict__ v, std::int64_t count, Coefficients c) {
-    for (std::int64_t i = 0; i < count; ++i) {
+void adamw_loop(const ChunkUpdate& chunk, Coefficients c) {
+    float* __restrict__ value = chunk.value;
+    const float* __restrict__ grad = chunk.grad;
+    float* __restrict__ m = chunk.buffers[0];
+    float* __restrict__ v = chunk.buffers[1];
+    for (std::int64_t i = 0; i < chunk.count; ++i) {
         const float g = grad[i];
         const float first = c.beta1 * m[i] + c.rest1 * g;
         const float second = c.beta2 * v[i] + c.rest2 * (g * g);
@@ -37,21 +39,13 @@ public:
         : Optimizer(options, params, {"exp_avg", "exp_avg_sq"}) {}
 
 protected:
-    void update_memory(std::span<const Item> items) const override {
-        std::vector<std::int64_t> counts;
-        for (const Item& item : items) counts.push_back(item.value.numel());
-        const std::vector<Chunk> chunks = split(counts);
-        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t) {
-            const Item& item = items[chunk.tensor];
-            adamw_loop(item.value.data_ptr<float>() + chunk.begin,
-                       item.grad.data_ptr<float>() + chunk.begin,
-                       item.buffers[0].data_ptr<float>() + chunk.begin,
-                       item.buffers[1].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin,
-                       coefficients(item));
+    void update_memory(const UpdatePass& pass) const override {
+        pass.run([&](const ChunkUpdate& chunk, std::size_t) {
+            adamw_loop(chunk, coefficients(chunk.param));
         });
     }
 
-    void update_tensor(const Item& item) const override {
+    void update_tensor(const ParamUpdate& item) const override {
         const OptimPart& o = options();
         at::Tensor value = item.value, m = item.buffers[0], v = item.buffers[1];
         value.mul_(1 - item.lr * item.weight_decay);
@@ -62,9 +56,7 @@ protected:
     }
 
 private:
-    double bias(double beta) const { return 1 - std::pow(beta, double(steps())); }
-
-    Coefficients coefficients(const Item& item) const {
+    Coefficients coefficients(const ParamUpdate& item) const {
         const OptimPart& o = options();
         return {.keep = float(1 - item.lr * item.weight_decay),
                 .beta1 = float(o.beta1),

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/optim/chunks.h"
 #include "train/optim/optimizer.h"
 
 namespace cait {
@@ -21,14 +20,6 @@ struct Coefficients {
     float decay;
 };
 
-struct Memory {
-    float* __restrict__ value;
-    const float* __restrict__ grad;
-    float* __restrict__ m;
-    float* __restrict__ v;
-    std::int64_t count;
-};
-
 // Sums of squares of a chunk.
 struct Squares {
     double values = 0;
@@ -40,20 +31,20 @@ constexpr std::int64_t kBlock = 1024;
 
 // The first pass moves both moments and measures; the second works the update out again from them,
 // which is cheaper than to write it down and read it back.
-void updates_of(const Memory& at, std::int64_t begin, std::int64_t count, const Coefficients& c,
-                float* __restrict__ out) {
+void updates_of(const ChunkUpdate& at, std::int64_t begin, std::int64_t count,
+                const Coefficients& c, float* __restrict__ out) {
     const float* __restrict__ value = at.value + begin;
-    const float* __restrict__ m = at.m + begin;
-    const float* __restrict__ v = at.v + begin;
+    const float* __restrict__ m = at.buffers[0] + begin;
+    const float* __restrict__ v = at.buffers[1] + begin;
     for (std::int64_t i = 0; i < count; ++i)
         out[i] = (m[i] * c.first_scale) / (std::sqrt(v[i]) * c.root_scale + c.epsilon) +
                  c.decay * value[i];
 }
 
-void move_moments(const Memory& at, const Coefficients& c) {
+void move_moments(const ChunkUpdate& at, const Coefficients& c) {
     const float* __restrict__ grad = at.grad;
-    float* __restrict__ m = at.m;
-    float* __restrict__ v = at.v;
+    float* __restrict__ m = at.buffers[0];
+    float* __restrict__ v = at.buffers[1];
     for (std::int64_t i = 0; i < at.count; ++i) {
         const float g = grad[i];
         m[i] = c.beta1 * m[i] + c.rest1 * g;
@@ -61,7 +52,7 @@ void move_moments(const Memory& at, const Coefficients& c) {
     }
 }
 
-Squares measure(const Memory& at, const Coefficients& c) {
+Squares measure(const ChunkUpdate& at, const Coefficients& c) {
     Squares squares;
     float updates[kBlock];
     for (std::int64_t begin = 0; begin < at.count; begin += kBlock) {
@@ -73,7 +64,7 @@ Squares measure(const Memory& at, const Coefficients& c) {
     return squares;
 }
 
-void move_values(const Memory& at, const Coefficients& c, float rate) {
+void move_values(const ChunkUpdate& at, const Coefficients& c, float rate) {
     float updates[kBlock];
     for (std::int64_t begin = 0; begin < at.count; begin += kBlock) {
         const std::int64_t count = std::min(kBlock, at.count - begin);
@@ -94,31 +85,25 @@ public:
         : Optimizer(options, params, {"exp_avg", "exp_avg_sq"}) {}
 
 protected:
-    void update_memory(std::span<const Item> items) const override {
-        std::vector<std::int64_t> counts;
-        for (const Item& item : items) counts.push_back(item.value.numel());
-        const std::vector<Chunk> chunks = split(counts);
-        std::vector<double> values(chunks.size(), 0.0), updates(chunks.size(), 0.0);
-        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t index) {
-            const Item& item = items[chunk.tensor];
-            const Memory memory = memory_of(item, chunk);
-            move_moments(memory, coefficients(item));
-            if (item.weight_decay == 0) return;
-            const Squares squares = measure(memory, coefficients(item));
-            values[index] = squares.values;
-            updates[index] = squares.updates;
+    void update_memory(const UpdatePass& pass) const override {
+        std::vector<double> values(pass.chunks(), 0.0), updates(pass.chunks(), 0.0);
+        pass.run([&](const ChunkUpdate& chunk, std::size_t number) {
+            const Coefficients c = coefficients(chunk.param);
+            move_moments(chunk, c);
+            if (chunk.param.weight_decay == 0) return;
+            const Squares squares = measure(chunk, c);
+            values[number] = squares.values;
+            updates[number] = squares.updates;
         });
-        const std::vector<double> weight_norms = sum_per_tensor(chunks, values, items.size());
-        const std::vector<double> update_norms = sum_per_tensor(chunks, updates, items.size());
-        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t) {
-            const Item& item = items[chunk.tensor];
-            const double ratio =
-                trust_ratio(weight_norms[chunk.tensor], update_norms[chunk.tensor]);
-            move_values(memory_of(item, chunk), coefficients(item), float(item.lr * ratio));
+        const std::vector<double> weight_norms = pass.per_param(values);
+        const std::vector<double> update_norms = pass.per_param(updates);
+        pass.run([&](const ChunkUpdate& chunk, std::size_t) {
+            const double ratio = trust_ratio(weight_norms[chunk.index], update_norms[chunk.index]);
+            move_values(chunk, coefficients(chunk.param), float(chunk.param.lr * ratio));
         });
     }
 
-    void update_tensor(const Item& item) const override {
+    void update_tensor(const ParamUpdate& item) const override {
         const OptimPart& o = options();
         at::Tensor value = item.value, m = item.buffers[0], v = item.buffers[1];
         m.mul_(o.beta1).add_(item.grad, 1 - o.beta1);
@@ -134,20 +119,11 @@ protected:
     }
 
 private:
-    double bias(double beta) const { return 1 - std::pow(beta, double(steps())); }
-
     static double squared_norm(const at::Tensor& tensor) {
         return tensor.to(at::kDouble).square().sum().item<double>();
     }
 
-    static Memory memory_of(const Item& item, const Chunk& chunk) {
-        return {item.value.data_ptr<float>() + chunk.begin,
-                item.grad.data_ptr<float>() + chunk.begin,
-                item.buffers[0].data_ptr<float>() + chunk.begin,
-                item.buffers[1].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin};
-    }
-
-    Coefficients coefficients(const Item& item) const {
+    Coefficients coefficients(const ParamUpdate& item) const {
         const OptimPart& o = options();
         return {.beta1 = float(o.beta1),
                 .rest1 = float(1 - o.beta1),

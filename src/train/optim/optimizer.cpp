@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "train/optim/chunks.h"
 
 namespace cait {
 
@@ -40,20 +39,23 @@ Optimizer::Optimizer(const OptimPart& options, std::span<const TrainParam> param
 void Optimizer::step(double lr) {
     const at::NoGradGuard no_gradients;
     steps_.add_(1);
-    std::vector<Item> plain;
+    std::vector<ParamUpdate> plain;
     for (std::size_t i = 0; i < params_.size(); ++i) {
         const TrainParam& param = params_[i];
         if (!param.value.grad().defined()) continue;
         // Detached tensors share their memory with the parameter.
-        const Item item{param.value.detach(), param.value.grad().detach().contiguous(), buffers_[i],
-                        lr * param.lr_scale, param.decay ? options_.weight_decay : 0};
-        if (is_plain_memory(item.value) && is_plain_memory(item.grad))
-            plain.push_back(item);
+        const ParamUpdate update{param.value.detach(), param.value.grad().detach().contiguous(),
+                                 buffers_[i], lr * param.lr_scale,
+                                 param.decay ? options_.weight_decay : 0};
+        if (is_plain_memory(update.value) && is_plain_memory(update.grad))
+            plain.push_back(update);
         else
-            update_tensor(item);
+            update_tensor(update);
     }
-    update_memory(plain);
+    update_memory(UpdatePass(plain));
 }
+
+double Optimizer::bias(double beta) const { return 1 - std::pow(beta, double(steps())); }
 
 void Optimizer::zero_grad() {
     for (TrainParam& param : params_) param.value.mutable_grad() = at::Tensor();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "train/optim/update.h"
 #include "train/parameters.h"
 #include "train/run/tensor_state.h"
 
@@ -41,24 +42,17 @@ public:
     std::int64_t steps() const { return steps_.item<std::int64_t>(); }
 
 protected:
-    // One parameter in one step.
-    struct Item {
-        at::Tensor value;
-        at::Tensor grad;
-        std::span<at::Tensor> buffers;  // in the order of the constructor's names
-        double lr = 0;
-        double weight_decay = 0;
-    };
-
     Optimizer(const OptimPart& options, std::span<const TrainParam> params,
               std::vector<std::string> buffers);
 
-    // All tensors of all items are contiguous float32 on the CPU.
-    virtual void update_memory(std::span<const Item> items) const = 0;
+    // What is contiguous float32 on the CPU.
+    virtual void update_memory(const UpdatePass& pass) const = 0;
     // Any device, any floating format.
-    virtual void update_tensor(const Item& item) const = 0;
+    virtual void update_tensor(const ParamUpdate& param) const = 0;
 
     const OptimPart& options() const { return options_; }
+    // What an average of gradients with this decay falls short of, as it started from 0.
+    double bias(double beta) const;
 
 private:
     OptimPart options_;

@@ -1,7 +1,5 @@
 #include "train/optim/schedule.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <numbers>
 
@@ -28,12 +26,6 @@ double decayed(const SchedulePart& schedule, double base_lr, double epoch) {
     throw UsageError("schedule.name: unknown schedule");
 }
 
-void check(const char* key, double value, bool allow_zero) {
-    if (!std::isfinite(value) || value < 0 || (value == 0 && !allow_zero))
-        throw UsageError(fmt::format("schedule.{}: expected a finite number {} 0, found {}", key,
-                                     allow_zero ? "from" : "above", value));
-}
-
 }  // namespace
 
 double scaled_lr(const OptimPart& optim, std::int64_t batch) {
@@ -52,19 +44,5 @@ double learning_rate(const SchedulePart& schedule, double base_lr, std::int64_t 
 }
 
 double total_epochs(const SchedulePart& schedule) { return schedule.epochs + schedule.cooldown; }
-
-std::int64_t total_steps(const SchedulePart& schedule, std::int64_t steps_per_epoch) {
-    return std::llround(total_epochs(schedule) * double(steps_per_epoch));
-}
-
-void check_schedule(const SchedulePart& schedule) {
-    check("epochs", schedule.epochs, false);
-    check("warmup", schedule.warmup, true);
-    check("warmup_lr", schedule.warmup_lr, true);
-    check("min_lr", schedule.min_lr, true);
-    check("cooldown", schedule.cooldown, true);
-    check("step_every", schedule.step_every, false);
-    check("step_factor", schedule.step_factor, false);
-}
 
 }  // namespace cait

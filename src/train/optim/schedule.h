@@ -18,9 +18,5 @@ double learning_rate(const SchedulePart& schedule, double base_lr, std::int64_t 
 
 // Cool-down included.
 double total_epochs(const SchedulePart& schedule);
-std::int64_t total_steps(const SchedulePart& schedule, std::int64_t steps_per_epoch);
-
-// Throws UsageError that names a setting without sense.
-void check_schedule(const SchedulePart& schedule);
 
 }  // namespace cait

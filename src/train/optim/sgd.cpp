@@ -1,6 +1,5 @@
 // Stochastic gradient descent with momentum, as PyTorch has it: weight decay joins the gradient,
 // and the momentum gathers gradients undamped.
-#include "train/optim/chunks.h"
 #include "train/optim/optimizer.h"
 
 namespace cait {
@@ -15,9 +14,11 @@ struct Coefficients {
     float rate;
 };
 
-void sgd_loop(float* __restrict__ value, const float* __restrict__ grad, float* __restrict__ buffer,
-              std::int64_t count, Coefficients c) {
-    for (std::int64_t i = 0; i < count; ++i) {
+void sgd_loop(const ChunkUpdate& chunk, Coefficients c) {
+    float* __restrict__ value = chunk.value;
+    const float* __restrict__ grad = chunk.grad;
+    float* __restrict__ buffer = chunk.buffers[0];
+    for (std::int64_t i = 0; i < chunk.count; ++i) {
         const float g = grad[i] + c.decay * value[i];
         const float gathered = c.momentum * buffer[i] + g;
         buffer[i] = gathered;
@@ -31,20 +32,13 @@ public:
         : Optimizer(options, params, {"momentum"}) {}
 
 protected:
-    void update_memory(std::span<const Item> items) const override {
-        std::vector<std::int64_t> counts;
-        for (const Item& item : items) counts.push_back(item.value.numel());
-        const std::vector<Chunk> chunks = split(counts);
-        for_each_chunk(chunks, [&](const Chunk& chunk, std::size_t) {
-            const Item& item = items[chunk.tensor];
-            sgd_loop(item.value.data_ptr<float>() + chunk.begin,
-                     item.grad.data_ptr<float>() + chunk.begin,
-                     item.buffers[0].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin,
-                     coefficients(item));
+    void update_memory(const UpdatePass& pass) const override {
+        pass.run([&](const ChunkUpdate& chunk, std::size_t) {
+            sgd_loop(chunk, coefficients(chunk.param));
         });
     }
 
-    void update_tensor(const Item& item) const override {
+    void update_tensor(const ParamUpdate& item) const override {
         at::Tensor value = item.value, buffer = item.buffers[0];
         const at::Tensor grad = item.grad.add(value, item.weight_decay);
         buffer.mul_(options().momentum).add_(grad);
@@ -53,7 +47,7 @@ protected:
     }
 
 private:
-    Coefficients coefficients(const Item& item) const {
+    Coefficients coefficients(const ParamUpdate& item) const {
         const auto momentum = float(options().momentum);
         return {.decay = float(item.weight_decay),
                 .momentum = momentum,

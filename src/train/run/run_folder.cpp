@@ -65,11 +65,4 @@ std::filesystem::path RunFolder::epoch(std::uint64_t number) const {
     return path_ / fmt::format("epoch-{:04}.safetensors", number);
 }
 
-Recipe run_recipe(const std::filesystem::path& folder) {
-    if (!std::filesystem::exists(folder / "recipe.toml"))
-        throw Error(
-            fmt::format("{}: expected the folder of a run, with recipe.toml", folder.string()));
-    return read_recipe(folder / "recipe.toml");
-}
-
 }  // namespace cait

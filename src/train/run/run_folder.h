@@ -36,7 +36,4 @@ private:
     int lock_ = -1;
 };
 
-// The recipe that a run was started with.
-Recipe run_recipe(const std::filesystem::path& folder);
-
 }  // namespace cait

@@ -3,22 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <thread>
 
+#include "core/machine.h"
 #include "recipe/recipe_file.h"
 #include "report/report.h"
 
 namespace cait {
 
 namespace {
-
-std::string processor_name() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-    return "unknown processor";
-}
 
 std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model) {
     const ModelInfo info = model.info();
@@ -31,8 +23,7 @@ std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model) {
             {"batch", fmt::format("{}", recipe.data.batch)},
             {"precision", recipe.train.precision},
             {"seed", fmt::format("{}", recipe.train.seed)},
-            {"machine",
-             fmt::format("{}, {} cores", processor_name(), std::thread::hardware_concurrency())}};
+            {"machine", machine_line()}};
 }
 
 MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {

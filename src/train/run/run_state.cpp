@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "prepare/preprocessing_json.h"
 #include "weights/checksum.h"
 #include "weights/safetensors.h"
 
@@ -13,8 +14,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpochTotals, steps, images, loss, correct, da
                                    forward_seconds, backward_seconds, optimizer_seconds, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestSoFar, value, epoch, any)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Position, epoch, batch)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Preprocessing, crop_ratio, crop_mode, interpolation, mean,
-                                   deviation)
 
 namespace {
 
@@ -68,7 +67,7 @@ RunState load_state(const std::filesystem::path& path) {
         json.at("skipped_in_a_row").get_to(state.skipped_in_a_row);
         json.at("preprocessing").get_to(state.preprocessing);
         json.at("classes").get_to(state.classes);
-    } catch (const nlohmann::json::exception& error) {
+    } catch (const std::exception& error) {  // of the JSON, or of a value in it
         throw Error(fmt::format("{}: metadata '{}': {}", path.string(), kStateKey, error.what()));
     }
     for (const NamedTensor& named : file.tensors) state.tensors.emplace(named.name, named.tensor);

@@ -62,9 +62,6 @@ TEST(ClassList, ReadsFilesOfNames) {
     EXPECT_THAT(error_of([&] { read_class_file(folder / "gap.txt"); }), HasSubstr("gap.txt:2"));
     write_file(folder / "none.txt", "\n");
     EXPECT_THAT(error_of([&] { read_class_file(folder / "none.txt"); }), HasSubstr("found none"));
-    write_file(folder / "words.txt", "n1 tench, Tinca tinca\nn2 goldfish\n");
-    EXPECT_THAT(read_display_names(folder / "words.txt", {"n2", "n3", "n1"}),
-                ElementsAre("goldfish", "n3", "tench, Tinca tinca"));
 }
 
 }  // namespace

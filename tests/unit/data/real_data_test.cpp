@@ -22,7 +22,7 @@ TEST(RealData, FashionMnistFromDebian) {
     const DatasetStatistics result = statistics(*train);
     for (const std::size_t count : result.per_class) EXPECT_EQ(count, 6000U);
     EXPECT_NEAR(result.mean[0], 0.2860, 5e-5);  // the values that everyone normalises with
-    EXPECT_NEAR(result.deviation[0], 0.3530, 5e-5);
+    EXPECT_NEAR(result.std[0], 0.3530, 5e-5);
     EXPECT_EQ(train->classes().at(std::size_t(train->label(0))), "Ankle boot");
 }
 
@@ -57,7 +57,7 @@ TEST(RealData, Cifar100) {
     const DatasetStatistics result = statistics(*dataset);
     for (const std::size_t count : result.per_class) EXPECT_EQ(count, 250U);
     EXPECT_NEAR(result.mean[0], 0.507, 0.01);
-    EXPECT_NEAR(result.deviation[0], 0.267, 0.01);
+    EXPECT_NEAR(result.std[0], 0.267, 0.01);
 }
 
 }  // namespace

@@ -27,8 +27,7 @@ TEST(Statistics, CountsAndMeasures) {
         EXPECT_EQ(result.width, (Spread{2, 4, 8}));
         EXPECT_EQ(result.height, (Spread{1, 2, 4}));
         for (const double mean : result.mean) EXPECT_DOUBLE_EQ(mean, 1.0 / 3);
-        for (const double deviation : result.deviation)
-            EXPECT_NEAR(deviation, std::sqrt(2.0) / 3, 1e-12);
+        for (const double std : result.std) EXPECT_NEAR(std, std::sqrt(2.0) / 3, 1e-12);
         ASSERT_EQ(result.bad.size(), 1U);
         EXPECT_EQ(result.bad[0].index, 3U);
         EXPECT_THAT(result.bad[0].name, HasSubstr("cut.png"));

@@ -42,6 +42,13 @@ TEST(InferShape, KnowsEveryComposite) {
               (Shape{B, 2, 1, 7}));
     EXPECT_EQ(infer(op::AttentionApply{}, {{B, 2, 1, 7}, {B, 7, 4}}), (Shape{B, 1, 4}));
     EXPECT_EQ(infer(op::Residual{}, {{B, 7, 4}, {B, 7, 4}, {1}}), (Shape{B, 7, 4}));
+    EXPECT_EQ(infer(op::PatchEmbed{4}, {{B, 3, 8, 12}, {5, 3, 4, 4}, {5}}), (Shape{B, 2, 3, 5}));
+    EXPECT_EQ(infer(op::MlpBranch{{.bias1 = true, .gain = true}},
+                    {{B, 7, 4}, {4}, {4}, {9, 4}, {9}, {4, 9}, {1}}),
+              (Shape{B, 7, 4}));
+    EXPECT_EQ(infer(op::AttentionBranch{{.bias2 = true}, {.heads = 2, .mix_after = true}},
+                    {{B, 7, 4}, {4}, {4}, {12, 4}, {4, 4}, {4}, {2, 2}, {2}}),
+              (Shape{B, 7, 4}));
 }
 
 TEST(InferShape, RefusesWhatDoesNotFit) {
@@ -67,6 +74,13 @@ TEST(InferShape, RefusesWhatDoesNotFit) {
         {op::Attention{{.heads = 3}}, {{B, 7, 4}, {B, 7, 4}, {B, 7, 4}}},
         {op::Attention{{.heads = 2}}, {{B, 7, 4}, {B, 7, 4}, {B, 6, 4}}},
         {op::Residual{}, {{B, 7, 4}, {B, 7, 4}, {3}}},
+        {op::PatchEmbed{4}, {{B, 3, 8, 10}, {5, 3, 4, 4}}},
+        {op::PatchEmbed{4}, {{B, 3, 8, 8}, {5, 3, 2, 2}}},
+        {op::MlpBranch{}, {{B, 7, 4}, {4}, {4}, {9, 4}, {4, 9}, {4}}},
+        {op::MlpBranch{}, {{B, 7, 4}, {4}, {4}, {9, 4}, {4, 8}}},
+        {op::MlpBranch{{.gain = true}}, {{B, 7, 4}, {4}, {4}, {9, 4}, {4, 9}, {3}}},
+        {op::AttentionBranch{}, {{B, 7, 4}, {4}, {4}, {11, 4}, {4, 4}}},
+        {op::AttentionBranch{{}, {.heads = 3}}, {{B, 7, 4}, {4}, {4}, {12, 4}, {4, 4}}},
     };
     for (const auto& [op, inputs] : wrong) {
         try {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/train/attention_backward.h"
 #include "unit/kernels/reference.h"
 
 namespace cait::kernels {
@@ -69,11 +70,12 @@ protected:
 TEST_P(AttentionKernels, ForwardAndBackward) {
     const Floats q = apart(0), k = apart(1), v = apart(2);
     const Floats d_output = random_floats(c_.queries * dim_, 4);
-    Floats workspace(std::size_t(attention_workspace(shape_)) + 16);
+    const Buffer workspace(
+        std::max(attention_workspace(shape_), attention_backward_workspace(shape_)));
     Floats output(std::size_t(c_.queries * dim_)), dq(output.size()), dk(dense_[1].size()),
         dv(dense_[1].size());
-    attention_forward(shape_, {q.data(), ld_}, {k.data(), ld_}, {v.data(), ld_},
-                      {output.data(), dim_}, workspace.data());
+    attention_forward(shape_, rows_of(q.data(), ld_), rows_of(k.data(), ld_),
+                      rows_of(v.data(), ld_), rows_of(output.data(), dim_), workspace.data());
     const Doubles expected = reference();
     const double tolerance = 5e-6 * (test::largest(expected) + 10);
     for (std::size_t i = 0; i < output.size(); ++i)
@@ -82,11 +84,12 @@ TEST_P(AttentionKernels, ForwardAndBackward) {
     const auto square = std::size_t(c_.heads * c_.heads), heads = std::size_t(c_.heads);
     Floats d_weight[2] = {Floats(square), Floats(square)},
            d_bias[2] = {Floats(heads), Floats(heads)};
-    attention_backward(shape_, {q.data(), ld_}, {k.data(), ld_}, {v.data(), ld_},
-                       {d_output.data(), dim_}, {dq.data(), dim_}, {dk.data(), dim_},
-                       {dv.data(), dim_},
-                       {d_weight[0].data(), d_bias[0].data(), d_weight[1].data(), d_bias[1].data()},
-                       workspace.data());
+    attention_backward(
+        shape_, rows_of(q.data(), ld_), rows_of(k.data(), ld_), rows_of(v.data(), ld_),
+        rows_of(d_output.data(), dim_),
+        {rows_of(dq.data(), dim_), rows_of(dk.data(), dim_), rows_of(dv.data(), dim_)},
+        {d_weight[0].data(), d_bias[0].data(), d_weight[1].data(), d_bias[1].data()},
+        workspace.data());
     const auto loss = [&] { return test::dot(reference(), widen(d_output)); };
     const auto check = [&](Doubles& at, const Floats& gradient, const char* what) {
         const test::Slopes s = test::slopes(at, gradient, loss, 9);

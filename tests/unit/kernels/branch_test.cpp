@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "kernels/attention_branch.h"
-#include "kernels/mlp_branch.h"
+#include "kernels/packed_matrix.h"
+#include "kernels/train/attention_branch_backward.h"
+#include "kernels/train/mlp_branch_backward.h"
 #include "unit/kernels/reference.h"
 
 namespace cait::kernels {
@@ -68,7 +69,7 @@ protected:
         p_.add("gain", c_.dim, 1, c_.gain);
     }
 
-    void fill(BranchOptions& b, bool bfloat16) {
+    void fill(BranchOptions& b, Format format) {
         b.batch = c_.batch;
         b.tokens = c_.tokens;
         b.dim = c_.dim;
@@ -77,23 +78,31 @@ protected:
         b.epsilon = 1e-3F;
         b.gain = p_.data("gain");
         b.factors = factors_.empty() ? nullptr : factors_.data();
-        b.bfloat16 = bfloat16;
+        b.format = format;
         b.threads = c_.threads;
     }
 
-    MlpBranch mlp(bool bfloat16 = false) {
-        MlpBranch b;
-        fill(b, bfloat16);
-        b.hidden = c_.hidden;
-        b.weight1 = p_.data("weight1");
-        b.bias1 = p_.data("bias1");
-        b.weight2 = p_.data("weight2");
-        b.bias2 = p_.data("bias2");
-        return b;
+    // Forward or, with the gain, backward: weight [outputs, inputs].
+    PackedView packed(PackedMatrix& matrix, const char* name, Index outputs, Format format,
+                      bool forward, const float* gain = nullptr) {
+        const Index inputs = Index(p_.wide(name).size()) / outputs;
+        const float* weight = p_.data(name);
+        matrix.pack(forward ? forward_source(weight, outputs, inputs)
+                            : backward_source(weight, outputs, inputs, gain),
+                    format);
+        return matrix.view();
     }
-    AttentionBranch attention(bool bfloat16 = false) {
-        AttentionBranch b;
-        fill(b, bfloat16);
+
+    void fill_mlp(MlpBranch& b, Format format, bool forward) {
+        fill(b, format);
+        b.hidden = c_.hidden;
+        b.weight1 = packed(packed_[0], "weight1", c_.hidden, format, forward);
+        b.bias1 = p_.data("bias1");
+        b.weight2 = packed(packed_[1], "weight2", c_.dim, format, forward, b.gain);
+        b.bias2 = p_.data("bias2");
+    }
+    void fill_attention(AttentionBranch& b, Format format, bool forward) {
+        fill(b, format);
         b.attention = {.queries = c_.tokens,
                        .keys = c_.tokens,
                        .heads = c_.heads,
@@ -103,12 +112,11 @@ protected:
                        .before_bias = p_.data("before_bias"),
                        .after_weight = p_.data("after_weight"),
                        .after_bias = p_.data("after_bias"),
-                       .bfloat16 = bfloat16};
-        b.weight_qkv = p_.data("weight1");
+                       .format = format};
+        b.weight_qkv = packed(packed_[0], "weight1", 3 * c_.dim, format, forward);
         b.bias_qkv = p_.data("bias1");
-        b.weight_proj = p_.data("weight2");
+        b.weight_proj = packed(packed_[1], "weight2", c_.dim, format, forward, b.gain);
         b.bias_proj = p_.data("bias2");
-        return b;
     }
 
     // x + factor * gain * branch, from the branch's values.
@@ -141,6 +149,8 @@ protected:
     Case c_ = GetParam();
     Floats factors_;
     Params p_;
+    PackedMatrix packed_[2];
+    Workspace workspace_;
 };
 
 class MlpBranches : public Branches {
@@ -152,16 +162,32 @@ protected:
         p_.add("bias2", c_.dim, 1, c_.biases);
     }
 
-    Floats run(const Floats& dy, bool bfloat16 = false) {
-        Floats y(dy.size()), kept(std::size_t(c_.batch * c_.tokens * c_.hidden));
-        mlp_branch_forward(mlp(bfloat16), p_.data("x"), y.data(), kept.data());
-        mlp_branch_backward(mlp(bfloat16), p_.data("x"), kept.data(), dy.data(),
+    Floats run(const Floats& dy, Format format = Format::f32) {
+        Floats y(dy.size());
+        const Buffer kept(c_.batch * c_.tokens * c_.hidden * 4);
+        MlpBackward b;
+        fill_mlp(b, format, true);
+        mlp_branch_forward(b, p_.data("x"), y.data(), kept.data(), workspace_);
+        fill_mlp(b, format, false);
+        b.weight2_values = p_.data("weight2");
+        mlp_branch_backward(b, p_.data("x"), kept.data(), dy.data(),
                             {p_.gradient("x"),
                              p_.gradient("norm_weight"),
                              p_.gradient("norm_bias"),
                              p_.gradient("weight1"),
                              p_.gradient("bias1"),
-                             {p_.gradient("weight2"), p_.gradient("bias2"), p_.gradient("gain")}});
+                             {p_.gradient("weight2"), p_.gradient("bias2"), p_.gradient("gain")}},
+                            workspace_);
+        return y;
+    }
+
+    // As evaluation runs it: nothing is kept.
+    Floats forward_only(Format format, int threads) {
+        Floats y(p_.floats[0].size());
+        MlpBranch b;
+        fill_mlp(b, format, true);
+        b.threads = threads;
+        mlp_branch_forward(b, p_.data("x"), y.data(), nullptr, workspace_);
         return y;
     }
 };
@@ -179,12 +205,17 @@ protected:
         p_.add("after_bias", c_.heads, 1, c_.talking);
     }
 
-    Floats run(const Floats& dy, bool bfloat16 = false) {
-        Floats y(dy.size()), qkv(3 * dy.size()), mixed(dy.size());
+    Floats run(const Floats& dy, Format format = Format::f32) {
+        Floats y(dy.size());
+        AttentionBackward b;
+        fill_attention(b, format, true);
+        const Buffer qkv(kept_qkv(b) * 4), mixed(kept_mixed(b) * 4);
         const AttentionKept kept{qkv.data(), mixed.data()};
-        attention_branch_forward(attention(bfloat16), p_.data("x"), y.data(), kept);
+        attention_branch_forward(b, p_.data("x"), y.data(), kept, workspace_);
+        fill_attention(b, format, false);
+        b.weight_proj_values = p_.data("weight2");
         attention_branch_backward(
-            attention(bfloat16), p_.data("x"), kept, dy.data(),
+            b, p_.data("x"), kept, dy.data(),
             {p_.gradient("x"),
              p_.gradient("norm_weight"),
              p_.gradient("norm_bias"),
@@ -192,7 +223,17 @@ protected:
              p_.gradient("bias1"),
              {p_.gradient("before_weight"), p_.gradient("before_bias"), p_.gradient("after_weight"),
               p_.gradient("after_bias")},
-             {p_.gradient("weight2"), p_.gradient("bias2"), p_.gradient("gain")}});
+             {p_.gradient("weight2"), p_.gradient("bias2"), p_.gradient("gain")}},
+            workspace_);
+        return y;
+    }
+
+    Floats forward_only(Format format, int threads) {
+        Floats y(p_.floats[0].size());
+        AttentionBranch b;
+        fill_attention(b, format, true);
+        b.threads = threads;
+        attention_branch_forward(b, p_.data("x"), y.data(), {}, workspace_);
         return y;
     }
 
@@ -245,11 +286,11 @@ double distance(const Floats& a, const Floats& b) {
 
 template <class Test>
 void expect_repeatable_and_near_in_bfloat16(Params& params, const Floats& dy, const Test& run) {
-    const Floats first = run(dy, false);
+    const Floats first = run(dy, Format::f32);
     const std::vector<Floats> gradients = params.gradients;
-    EXPECT_EQ(run(dy, false), first);
+    EXPECT_EQ(run(dy, Format::f32), first);
     EXPECT_EQ(params.gradients, gradients);
-    EXPECT_LT(distance(run(dy, true), first), 0.02);
+    EXPECT_LT(distance(run(dy, Format::bf16), first), 0.02);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (gradients[i].empty() || params.names[i] == "before_bias") continue;  // only rounding
         EXPECT_LT(distance(params.gradients[i], gradients[i]), 0.06) << params.names[i];
@@ -259,13 +300,32 @@ void expect_repeatable_and_near_in_bfloat16(Params& params, const Floats& dy, co
 TEST_P(MlpBranches, RepeatsAndBfloat16IsNear) {
     const Floats dy = random_floats(c_.batch * c_.tokens * c_.dim, 2);
     expect_repeatable_and_near_in_bfloat16(
-        p_, dy, [&](const Floats& d, bool bfloat16) { return run(d, bfloat16); });
+        p_, dy, [&](const Floats& d, Format format) { return run(d, format); });
 }
 
 TEST_P(AttentionBranches, RepeatsAndBfloat16IsNear) {
     const Floats dy = random_floats(c_.batch * c_.tokens * c_.dim, 2);
     expect_repeatable_and_near_in_bfloat16(
-        p_, dy, [&](const Floats& d, bool bfloat16) { return run(d, bfloat16); });
+        p_, dy, [&](const Floats& d, Format format) { return run(d, format); });
+}
+
+// One image cut over several threads, whole images and a batch on one thread: the same bits.
+template <class Test>
+void expect_independent_of_threads(const Test& forward) {
+    for (const Format format : {Format::f32, Format::bf16}) {
+        const Floats one = forward(format, 1);
+        for (const int threads : {2, 5, 16}) EXPECT_EQ(forward(format, threads), one) << threads;
+    }
+}
+
+TEST_P(MlpBranches, DoNotDependOnTheNumberOfThreads) {
+    expect_independent_of_threads(
+        [&](Format format, int threads) { return forward_only(format, threads); });
+}
+
+TEST_P(AttentionBranches, DoNotDependOnTheNumberOfThreads) {
+    expect_independent_of_threads(
+        [&](Format format, int threads) { return forward_only(format, threads); });
 }
 
 const Case kCases[] = {

@@ -1,10 +1,12 @@
-// Linear maps and batched products over all threads, and products of bfloat16 through oneDNN.
+// Linear maps and batched products over all threads.
 #include "kernels/linear.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/dispatch.h"
-#include "kernels/onednn.h"
+#include <utility>
+
+#include "kernels/packed_matrix.h"
+#include "kernels/train/linear_backward.h"
 #include "unit/kernels/reference.h"
 
 namespace cait::kernels {
@@ -28,9 +30,17 @@ TEST(LinearKernels, ForwardAndBackward) {
         const Floats x = random_floats(rows * 21, 1), weight = random_floats(50 * 21, 2),
                      bias = random_floats(50, 3), dy = random_floats(rows * 50, 4);
         Floats y(dy.size()), dx(x.size()), d_weight(weight.size()), d_bias(bias.size());
-        linear_forward(shape, x.data(), weight.data(), bias.data(), y.data());
-        linear_backward(shape, x.data(), weight.data(), dy.data(), dx.data(), d_weight.data(),
-                        d_bias.data());
+        Workspace workspace;
+        PackedMatrix forward_weight, backward_weight;
+        forward_weight.pack(forward_source(weight.data(), 50, 21), Format::f32, kThreads);
+        backward_weight.pack(backward_source(weight.data(), 50, 21), Format::f32, kThreads);
+        linear_forward(shape, x.data(), forward_weight.view(), bias.data(), y.data(), workspace);
+        LinearShape transposed = shape;
+        std::swap(transposed.inputs, transposed.outputs);
+        linear_forward(transposed, dy.data(), backward_weight.view(), nullptr, dx.data(),
+                       workspace);
+        linear_weight_gradient(shape, x.data(), dy.data(), d_weight.data(), d_bias.data(),
+                               workspace);
         Doubles wide_x = widen(x), wide_weight = widen(weight), wide_bias = widen(bias);
         const auto forward = [&] { return test::linear(wide_x, wide_weight, wide_bias, 21); };
         const Doubles expected = forward();
@@ -49,20 +59,21 @@ TEST(LinearKernels, ForwardAndBackward) {
 TEST(LinearKernels, BatchedProductsInEveryOrientation) {
     const Index count = 5, m = 6, n = 19, k = 10;
     const Floats a = random_floats(count * m * k, 1), b = random_floats(count * k * n, 2);
-    for (const bool bfloat16 : {false, true})
+    for (const Format format : {Format::f32, Format::bf16})
         for (const bool a_across : {false, true})
             for (const bool b_across : {false, true}) {
-                ProductShape shape{.count = count, .m = m, .n = n, .k = k};
+                BatchedShape shape{.count = count, .m = m, .n = n, .k = k};
                 shape.a_batch = m * k;
                 shape.a_row = a_across ? 1 : k;
                 shape.a_step = a_across ? m : 1;
                 shape.b_batch = k * n;
                 shape.b_row = b_across ? 1 : n;
                 shape.b_step = b_across ? k : 1;
-                shape.bfloat16 = bfloat16;
+                shape.format = format;
                 shape.threads = kThreads;
                 Floats c(std::size_t(count * m * n));
-                batched_product(shape, a.data(), b.data(), c.data());
+                Workspace workspace;
+                batched_product(shape, a.data(), b.data(), c.data(), workspace);
                 for (Index p = 0; p < count; ++p)
                     for (Index i = 0; i < m; ++i)
                         for (Index j = 0; j < n; ++j) {
@@ -73,50 +84,41 @@ TEST(LinearKernels, BatchedProductsInEveryOrientation) {
                                        double(b[std::size_t(p * k * n + l * shape.b_row +
                                                             j * shape.b_step)]);
                             ASSERT_NEAR(c[std::size_t((p * m + i) * n + j)], sum,
-                                        bfloat16 ? 0.1 : 1e-5);
+                                        format == Format::bf16 ? 0.1 : 1e-5);
                         }
             }
 }
 
-// oneDNN gives what rounding to bfloat16 and multiplying floats gives, on any processor: where
-// there is no bfloat16 multiplier it emulates one.
-TEST(OneDnn, EqualsProductsOfRoundedFloats) {
-    const KernelTable& table = best_kernels();
-    for (const bool transposed : {false, true})
-        for (const bool accumulate : {false, true}) {
-            const Index m = 37, n = 51, k = 70;
-            const Floats a = random_floats(m * k, 1), b = random_floats(k * n, 2),
-                         bias = random_floats(n, 3), scales = random_floats(k, 4),
-                         start = random_floats(m * n, 5);
-            Floats rounded(a.size());
-            table.scale(a.data(), 1, Index(a.size()), rounded.data(), true);
-            const PackSource source{.data = b.data(),
-                                    .rows = k,
-                                    .columns = n,
-                                    .row_step = n,
-                                    .scale = 0.5F,
-                                    .row_scale = scales.data(),
-                                    .bfloat16 = true};
-            Floats ours(start), theirs(start), packed(std::size_t(table.packed_size(k, n)) + 16),
-                narrow(std::size_t(onednn_packed_size(k, n)));
-            table.pack(source, packed.data());
-            onednn_pack(source, narrow.data());
-            GemmArgs args{.m = m, .n = n, .k = k};
-            args.a = rounded.data();
-            args.a_row = transposed ? 1 : k;
-            args.a_step = transposed ? m : 1;
-            args.c_ld = n;
-            args.accumulate = accumulate;
-            args.bias = accumulate ? nullptr : bias.data();
-            args.packed = packed.data();
-            args.c = ours.data();
-            table.gemm(args);
-            args.packed = narrow.data();
-            args.c = theirs.data();
-            onednn_gemm(args);
-            for (std::size_t i = 0; i < ours.size(); ++i)
-                ASSERT_NEAR(theirs[i], ours[i], 2e-5) << (transposed ? "transposed " : "") << i;
+// Few rows are cut over the columns, many over the rows: the same bits.
+TEST(LinearKernels, DoNotDependOnTheNumberOfThreads) {
+    const Index inputs = 70, outputs = 500;
+    const Floats weight = random_floats(outputs * inputs, 2), bias = random_floats(outputs, 3);
+    for (const Format format : {Format::f32, Format::bf16})
+        for (const Index rows : {1, 5, 40, 300}) {
+            SCOPED_TRACE(rows);
+            const Floats x = random_floats(rows * inputs, 1);
+            Workspace workspace;
+            PackedMatrix packed;
+            packed.pack(forward_source(weight.data(), outputs, inputs), format, kThreads);
+            Floats one(std::size_t(rows * outputs)), many(one.size());
+            LinearShape shape{.rows = rows, .inputs = inputs, .outputs = outputs, .format = format};
+            linear_forward(shape, x.data(), packed.view(), bias.data(), one.data(), workspace);
+            shape.threads = kThreads;
+            linear_forward(shape, x.data(), packed.view(), bias.data(), many.data(), workspace);
+            EXPECT_EQ(one, many);
         }
+}
+
+TEST(LinearKernels, WeightGradientInBfloat16IsNear) {
+    const LinearShape wide{.rows = 300, .inputs = 40, .outputs = 70, .threads = kThreads};
+    LinearShape narrow = wide;
+    narrow.format = Format::bf16;
+    const Floats x = random_floats(300 * 40, 1), dy = random_floats(300 * 70, 2);
+    Floats expected(70 * 40), found(70 * 40);
+    Workspace workspace;
+    linear_weight_gradient(wide, x.data(), dy.data(), expected.data(), nullptr, workspace);
+    linear_weight_gradient(narrow, x.data(), dy.data(), found.data(), nullptr, workspace);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.4);
 }
 
 }  // namespace

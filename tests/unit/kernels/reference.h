@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,15 @@ inline Floats random_floats(std::int64_t count, unsigned seed, double deviation 
     Floats values;
     for (std::int64_t i = 0; i < count; ++i) values.push_back(float(normal(generator)));
     return values;
+}
+
+inline float widened(std::uint16_t bfloat16) {
+    return std::bit_cast<float>(std::uint32_t(bfloat16) << 16);
+}
+// To the nearest bfloat16, ties to even.
+inline float rounded(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    return std::bit_cast<float>((bits + 0x7FFFU + ((bits >> 16) & 1U)) & 0xFFFF0000U);
 }
 
 inline Doubles widen(std::span<const float> values) { return {values.begin(), values.end()}; }

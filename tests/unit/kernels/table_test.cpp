@@ -28,106 +28,6 @@ void expect_near(const Floats& found, const Doubles& expected, double tolerance)
         ASSERT_NEAR(found[i], expected[i], tolerance) << "element " << i;
 }
 
-struct GemmCase {
-    Index m, n, k;
-    bool transposed, accumulate, bias;
-};
-
-void check_gemm(const KernelTable& table, const GemmCase& c) {
-    SCOPED_TRACE(testing::Message()
-                 << c.m << "x" << c.n << "x" << c.k << (c.transposed ? " T" : ""));
-    const Floats a = random_floats(c.m * c.k, 1), b = random_floats(c.k * c.n, 2);
-    const Floats bias = random_floats(c.n, 3), start = random_floats(c.m * c.n, 4);
-    Floats packed(std::size_t(table.packed_size(c.k, c.n)) + 16), found = start;
-    table.pack({.data = b.data(), .rows = c.k, .columns = c.n, .row_step = c.n}, packed.data());
-    table.gemm({.m = c.m,
-                .n = c.n,
-                .k = c.k,
-                .a = a.data(),
-                .a_row = c.transposed ? 1 : c.k,
-                .a_step = c.transposed ? c.m : 1,
-                .packed = packed.data(),
-                .c = found.data(),
-                .c_ld = c.n,
-                .accumulate = c.accumulate,
-                .bias = c.bias ? bias.data() : nullptr});
-    Doubles expected;
-    for (Index i = 0; i < c.m; ++i)
-        for (Index j = 0; j < c.n; ++j) {
-            double sum = c.bias ? bias[std::size_t(j)] : 0;
-            if (c.accumulate) sum = start[std::size_t(i * c.n + j)];
-            for (Index k = 0; k < c.k; ++k)
-                sum += double(a[std::size_t(c.transposed ? k * c.m + i : i * c.k + k)]) *
-                       double(b[std::size_t(k * c.n + j)]);
-            expected.push_back(sum);
-        }
-    expect_near(found, expected, 1e-6 * double(c.k + 10));
-}
-
-TEST_P(Tables, GemmOfAnySize) {
-    for (const Index m : {1, 3, 4, 7, 8, 17})
-        for (const Index n : {1, 5, 12, 16, 31, 48, 64, 97})
-            for (const Index k : {1, 2, 48, 193, 401})
-                check_gemm(table_, {m, n, k, false, false, true});
-    for (const Index m : {2, 8, 13, 64})
-        for (const Index n : {3, 24, 48, 50})
-            for (const Index k : {1, 9, 256}) check_gemm(table_, {m, n, k, true, true, false});
-}
-
-TEST_P(Tables, GemmStaysInsideItsRows) {
-    const Floats a = random_floats(5 * 7, 1), b = random_floats(7 * 11, 2);
-    Floats packed(std::size_t(table_.packed_size(7, 11)) + 16), c(5 * 20, 42.0F);
-    table_.pack({.data = b.data(), .rows = 7, .columns = 11, .row_step = 11}, packed.data());
-    table_.gemm({.m = 5,
-                 .n = 11,
-                 .k = 7,
-                 .a = a.data(),
-                 .a_row = 7,
-                 .packed = packed.data(),
-                 .c = c.data(),
-                 .c_ld = 20});
-    for (std::size_t row = 0; row < 5; ++row)
-        for (std::size_t column = 11; column < 20; ++column) EXPECT_EQ(c[row * 20 + column], 42.0F);
-}
-
-TEST_P(Tables, PackingScalesTransposesAndRounds) {
-    const Index rows = 6, columns = 53;
-    const Floats source = random_floats(rows * columns, 1), scales = random_floats(rows, 2);
-    Floats packed(std::size_t(table_.packed_size(rows, columns)) + 16), row(1), found(53);
-    table_.pack({.data = source.data(),
-                 .rows = rows,
-                 .columns = columns,
-                 .row_step = 1,
-                 .column_step = rows,
-                 .scale = 2,
-                 .row_scale = scales.data(),
-                 .bfloat16 = true},
-                packed.data());
-    // A row of the identity picks one row of what was packed.
-    for (Index r = 0; r < rows; ++r) {
-        Floats unit(std::size_t(rows), 0.0F);
-        unit[std::size_t(r)] = 1;
-        table_.gemm({.m = 1,
-                     .n = columns,
-                     .k = rows,
-                     .a = unit.data(),
-                     .a_row = rows,
-                     .packed = packed.data(),
-                     .c = found.data(),
-                     .c_ld = columns});
-        for (Index c = 0; c < columns; ++c) {
-            const double exact =
-                2.0 * double(scales[std::size_t(r)]) * double(source[std::size_t(c * rows + r)]);
-            EXPECT_NEAR(found[std::size_t(c)], exact, std::abs(exact) / 256);
-            std::uint16_t narrow = 0;
-            float wide = 0;
-            table_.to_bfloat16(&found[std::size_t(c)], 1, &narrow);
-            table_.from_bfloat16(&narrow, 1, &wide);
-            EXPECT_EQ(found[std::size_t(c)], wide);
-        }
-    }
-}
-
 TEST_P(Tables, LayerNorm) {
     for (const Index dim : {1, 3, 16, 24, 37, 192}) {
         SCOPED_TRACE(dim);
@@ -136,14 +36,15 @@ TEST_P(Tables, LayerNorm) {
                      residual = random_floats(3 * dim, 5);
         Floats y(x.size()), dx(x.size()), d_weight(weight.size(), 1.0F),
             d_bias(weight.size(), 1.0F);
-        table_.layer_norm(x.data(), weight.data(), bias.data(), 1e-3F, 3, dim, y.data(), false);
+        table_.layer_norm(x.data(), weight.data(), bias.data(), 1e-3F, 3, dim,
+                          rows_of(y.data(), dim));
         Doubles wide_x = widen(x), wide_weight = widen(weight), wide_bias = widen(bias);
         const auto forward = [&] {
             return test::layer_norm(wide_x, wide_weight, wide_bias, double(1e-3F));
         };
         expect_near(y, forward(), 1e-5);
-        table_.layer_norm_backward(x.data(), weight.data(), 1e-3F, dy.data(), residual.data(), 3,
-                                   dim, dx.data(), d_weight.data(), d_bias.data());
+        table_.train.layer_norm(x.data(), weight.data(), 1e-3F, dy.data(), residual.data(), 3, dim,
+                                dx.data(), d_weight.data(), d_bias.data());
         for (std::size_t i = 0; i < dx.size(); ++i) dx[i] -= residual[i];
         for (std::size_t i = 0; i < weight.size(); ++i) {
             d_weight[i] -= 1;  // what was there is added to
@@ -165,15 +66,14 @@ TEST_P(Tables, GeluWithinAMillionth) {
     for (double v = -12; v <= 12; v += 0.0137) x.push_back(float(v));
     x.insert(x.end(), {0.0F, -0.0F, 1e-30F, -1e-30F, 1e4F, -1e4F});
     const Floats dy(x.size(), 1.0F);
-    Floats y(x.size()), again(x.size()), dx(x.size());
+    Floats y(x.size()), dx(x.size());
     const Index count = Index(x.size());
-    table_.gelu(x.data(), count, y.data(), false);
-    table_.gelu_backward(x.data(), dy.data(), count, again.data(), dx.data(), false);
+    table_.gelu(x.data(), count, y.data());
+    table_.train.gelu(x.data(), dy.data(), count, dx.data());
     const Doubles expected = test::gelu(widen(x));
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double v = x[i], tolerance = 1e-6 * std::max(1.0, std::abs(v));
         EXPECT_NEAR(y[i], expected[i], tolerance) << v;
-        EXPECT_EQ(y[i], again[i]) << v;
         const double slope =
             0.5 * std::erfc(-v / std::sqrt(2.0)) + v * std::exp(-v * v / 2) / std::sqrt(2 * M_PI);
         EXPECT_NEAR(dx[i], slope, 1e-6) << v;
@@ -195,11 +95,14 @@ TEST_P(Tables, SoftmaxAndItsGradient) {
             return y;
         };
         for (std::size_t i = std::size_t(columns); i < wide.size(); ++i) wide[i] += 300;
-        table_.softmax(x.data(), 4, columns);
+        Floats shorter = x;
+        table_.softmax(x.data(), 4, columns, columns, Format::f32);
         expect_near(x, forward(), 1e-6);
+        table_.softmax(shorter.data(), 4, columns, columns, Format::bf16);
+        expect_near(shorter, forward(), 1e-4);
         const Floats dy = random_floats(4 * columns, 2);
         Floats dx = dy;
-        table_.softmax_backward(x.data(), dx.data(), 4, columns);
+        table_.train.softmax(x.data(), dx.data(), 4, columns, columns);
         const test::Slopes s = test::slopes(
             wide, dx, [&] { return test::dot(forward(), widen(dy)); }, 3);
         EXPECT_NEAR(s.by_gradient, s.by_difference, 1e-5 * (s.size + 1));
@@ -218,8 +121,8 @@ TEST_P(Tables, MixingOfHeads) {
                 d_bias(bias.size());
             MixArgs args{heads, count, step, weight.data(), bias.data(), false};
             table_.mix_heads(args, maps.data(), mixed.data());
-            table_.mix_heads_backward(args, maps.data(), d_mixed.data(), d_weight.data(),
-                                      d_bias.data());
+            table_.train.mix_heads(args, maps.data(), d_mixed.data(), d_weight.data(),
+                                   d_bias.data());
             args.transposed = true;
             args.bias = nullptr;
             table_.mix_heads(args, d_mixed.data(), d_maps.data());
@@ -257,8 +160,8 @@ TEST_P(Tables, ResidualAndItsGradient) {
         Floats y(x.size()), plain(x.size()), d_branch(x.size()), d_scale(scale.size(), 1.0F);
         table_.residual(x.data(), branch.data(), scale.data(), 1.25F, 2, dim, y.data());
         table_.residual(x.data(), branch.data(), nullptr, 0.5F, 2, dim, plain.data());
-        table_.residual_backward(dy.data(), branch.data(), scale.data(), 1.25F, 2, dim,
-                                 d_branch.data(), d_scale.data());
+        table_.train.residual(dy.data(), branch.data(), scale.data(), 1.25F, 2, dim,
+                              d_branch.data(), d_scale.data());
         for (std::size_t i = 0; i < x.size(); ++i) {
             const std::size_t c = i % std::size_t(dim);
             EXPECT_NEAR(y[i], x[i] + 1.25F * scale[c] * branch[i], 1e-5);
@@ -270,48 +173,72 @@ TEST_P(Tables, ResidualAndItsGradient) {
     }
 }
 
-TEST_P(Tables, SumsAndScaling) {
+TEST_P(Tables, SumsOfColumnsInBothFormats) {
     const Floats x = random_floats(7 * 101, 1);
-    Floats sums(90, 1.0F), y = random_floats(101, 2), scaled(101), away(104, 9.0F);
+    std::vector<BFloat16> narrow(7 * 128);
+    table_.stage(rows_of(x.data(), 101), 7, 101, 1, {narrow.data(), Format::bf16, 128});
+    Floats sums(90, 1.0F), narrow_sums(90, 1.0F), y = random_floats(101, 2);
     const Floats start = y;
-    table_.add_columns(x.data(), 7, 90, 101, sums.data());
+    table_.add_columns(rows_of(x.data(), 101), 7, 90, sums.data());
+    table_.add_columns({narrow.data(), Format::bf16, 128}, 7, 90, narrow_sums.data());
     table_.add(x.data(), 101, y.data());
-    table_.scale(x.data(), -3, 101, scaled.data(), false);
-    table_.put_away(x.data(), 101, away.data() + 1);  // not at the start of a cache line
-    EXPECT_EQ(away[0], 9.0F);
-    EXPECT_EQ(away[102], 9.0F);
     for (std::size_t c = 0; c < 90; ++c) {
-        double sum = 1;
-        for (std::size_t r = 0; r < 7; ++r) sum += double(x[r * 101 + c]);
+        double sum = 1, narrow_sum = 1;
+        for (std::size_t r = 0; r < 7; ++r) {
+            sum += double(x[r * 101 + c]);
+            narrow_sum += double(test::rounded(x[r * 101 + c]));
+        }
         EXPECT_NEAR(sums[c], sum, 1e-5);
+        EXPECT_NEAR(narrow_sums[c], narrow_sum, 1e-5);
     }
-    for (std::size_t i = 0; i < 101; ++i) {
-        EXPECT_EQ(y[i], start[i] + x[i]);
-        EXPECT_EQ(scaled[i], -3 * x[i]);
-        EXPECT_EQ(away[i + 1], x[i]);
+    for (std::size_t i = 0; i < 101; ++i) EXPECT_EQ(y[i], start[i] + x[i]);
+}
+
+TEST_P(Tables, LayerNormWritesAProductsOperand) {
+    const Index dim = 40, rows = 3;
+    const Floats x = random_floats(rows * dim, 1), weight = random_floats(dim, 2),
+                 bias = random_floats(dim, 3);
+    Floats wide(x.size());
+    std::vector<BFloat16> narrow(std::size_t(rows * 64), BFloat16{0xFFFF});
+    table_.layer_norm(x.data(), weight.data(), bias.data(), 1e-6F, rows, dim,
+                      rows_of(wide.data(), dim));
+    table_.layer_norm(x.data(), weight.data(), bias.data(), 1e-6F, rows, dim,
+                      {narrow.data(), Format::bf16, 64});
+    for (Index r = 0; r < rows; ++r)
+        for (Index c = 0; c < 64; ++c)
+            EXPECT_EQ(test::widened(narrow[std::size_t(r * 64 + c)].bits),
+                      c < dim ? test::rounded(wide[std::size_t(r * dim + c)]) : 0.0F);
+}
+
+TEST_P(Tables, StagingConvertsScalesAndPads) {
+    const Index rows = 5, columns = 43;
+    const Floats x = random_floats(rows * columns, 1);
+    std::vector<BFloat16> narrow(std::size_t(rows * 64), BFloat16{0xFFFF});
+    table_.stage(rows_of(x.data(), columns), rows, columns, 2, {narrow.data(), Format::bf16, 64});
+    Floats wide(x.size());
+    table_.stage({narrow.data(), Format::bf16, 64}, rows, columns, 0.5F,
+                 rows_of(wide.data(), columns));
+    for (Index r = 0; r < rows; ++r) {
+        for (Index c = 0; c < columns; ++c)
+            EXPECT_EQ(wide[std::size_t(r * columns + c)],
+                      test::rounded(x[std::size_t(r * columns + c)]));
+        for (Index c = columns; c < 64; ++c) EXPECT_EQ(narrow[std::size_t(r * 64 + c)].bits, 0);
     }
 }
 
 TEST_P(Tables, Bfloat16RoundsToNearestEven) {
     const float infinity = std::numeric_limits<float>::infinity();
-    const Floats x = {1.0F,      1.00390625F, 1.01171875F, -2.5F, infinity,
-                      -infinity, NAN,         0.0F,        3e-39F};
-    std::vector<std::uint16_t> narrow(x.size());
-    Floats wide(x.size()), rounded(x.size());
-    table_.to_bfloat16(x.data(), Index(x.size()), narrow.data());
-    table_.from_bfloat16(narrow.data(), Index(x.size()), wide.data());
-    table_.scale(x.data(), 1, Index(x.size()), rounded.data(), true);
-    const Floats expected = {1.0F, 1.0F, 1.015625F, -2.5F, infinity, -infinity, NAN, 0.0F, 3e-39F};
+    const Floats x = {1.0F, 1.00390625F, 1.01171875F, -2.5F, infinity, -infinity, NAN, 0.0F};
+    const Floats expected = {1.0F, 1.0F, 1.015625F, -2.5F, infinity, -infinity, NAN, 0.0F};
+    std::vector<BFloat16> narrow(32);
+    const auto count = Index(x.size());
+    table_.stage(rows_of(x.data(), count), 1, count, 1, {narrow.data(), Format::bf16, 32});
     for (std::size_t i = 0; i < x.size(); ++i) {
-        if (std::isnan(expected[i])) {
-            EXPECT_TRUE(std::isnan(wide[i]) && std::isnan(rounded[i]));
-            continue;
-        }
-        if (std::abs(expected[i]) > 1e-30F)
-            EXPECT_EQ(wide[i], expected[i]) << i;
+        const float found = test::widened(narrow[i].bits);
+        if (std::isnan(expected[i]))
+            EXPECT_TRUE(std::isnan(found));
         else
-            EXPECT_NEAR(wide[i], expected[i], 1e-40) << i;  // below the normal numbers
-        EXPECT_EQ(rounded[i], wide[i]) << i;
+            EXPECT_EQ(found, expected[i]) << i;
     }
 }
 

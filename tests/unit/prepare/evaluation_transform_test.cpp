@@ -49,7 +49,7 @@ TEST(EvaluationTransform, GreyImagesFillThreeChannels) {
     EvaluationTransform transform{.height = 8, .width = 8};
     std::vector<float> out(3 * 64);
     transform.mean = {0, 0, 0};
-    transform.deviation = {1, 1, 1};
+    transform.std = {1, 1, 1};
     transform.apply(picture(30, 20, 1), out);
     EXPECT_TRUE(std::equal(out.begin(), out.begin() + 64, out.begin() + 64));
     EXPECT_TRUE(std::equal(out.begin(), out.begin() + 64, out.begin() + 128));

@@ -12,7 +12,7 @@ constexpr ChannelValues kHalf{0.5F, 0.5F, 0.5F};
 
 TEST(RecipeData, DeitIsWhatTheReferenceDoesToAnImage) {
     const TrainSettings settings =
-        train_settings(find_recipe("deit"), 224, 192, kImageNetMean, kImageNetDeviation);
+        train_settings(find_recipe("deit"), 224, 192, kImageNetMean, kImageNetStd);
     EXPECT_EQ(settings.height, 224);
     EXPECT_EQ(settings.width, 192);
     EXPECT_EQ(settings.crop, CropKind::random_resized);
@@ -51,7 +51,7 @@ TEST(RecipeData, EveryFieldArrives) {
     EXPECT_EQ(settings.erasing.min_count, 3);
     EXPECT_EQ(settings.erasing.max_count, 3);
     EXPECT_EQ(settings.mean, kHalf);
-    EXPECT_EQ(settings.deviation, kHalf);
+    EXPECT_EQ(settings.std, kHalf);
     recipe.augment.flip = 2;
     EXPECT_THROW(train_settings(recipe, 8, 16, kHalf, kHalf), UsageError);
 }

@@ -50,8 +50,7 @@ TEST(RecipeKeys, AnotherModelKeepsOnlyTheSettingsThatItHas) {
     EXPECT_EQ(change_model(recipe, "deit_tiny_patch16_224"),
               (std::vector<std::string>{"model.class_layers"}));
     EXPECT_EQ(recipe.model.name, "deit_tiny_patch16_224");
-    EXPECT_EQ(recipe.model.settings,
-              (std::vector<std::pair<std::string, std::string>>{{"dim", "96"}}));
+    EXPECT_EQ(recipe.model.settings, (SettingList{{"dim", "96"}}));
     EXPECT_THAT(refusal([&] { change_model(recipe, "deit_tiny_patch16"); }),
                 HasSubstr("deit_tiny_patch16_224"));
 }
@@ -183,8 +182,7 @@ TEST(RecipeKeys, SettingsOfTheModelAreKeptAndReplaced) {
     set_recipe_value(recipe, "model.depth", "4");
     set_recipe_value(recipe, "model.image_size", "64x32");
     set_recipe_value(recipe, "model.depth", "6");
-    const std::vector<std::pair<std::string, std::string>> expected{{"depth", "6"},
-                                                                    {"image_size", "64x32"}};
+    const SettingList expected{{"depth", "6"}, {"image_size", "64x32"}};
     EXPECT_EQ(recipe.model.settings, expected);
     EXPECT_NO_THROW(check(recipe));
     EXPECT_EQ(set_refusal("model.depth", "deep"),

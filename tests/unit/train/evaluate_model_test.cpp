@@ -134,7 +134,7 @@ TEST_F(EvaluateModel, AnyAnswerOfTheDataSetCounts) {
     const auto dataset = std::make_shared<SeveralAnswers>();
     Loader loader = loader_of(dataset, 3);
     const Evaluation found =
-        evaluate_model(executor(), params_, loader, {}, {.answers = dataset.get()});
+        evaluate_model(executor(), params_, loader, {}, {.labels = dataset.get()});
     EXPECT_EQ(found.metrics.images(), 2U);
     EXPECT_EQ(found.metrics.unlabelled(), 1U);
     EXPECT_DOUBLE_EQ(found.metrics.top1(), 1);

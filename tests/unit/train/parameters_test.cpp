@@ -75,9 +75,9 @@ TEST(Parameters, LayersBelowTheHeadLearnSlower) {
 
 // The layer of a parameter, and the number of layers.
 std::pair<std::int64_t, std::int64_t> layer(const Graph& graph, const std::string& name) {
-    const std::vector<std::int64_t> layers = layers_of(graph);
-    for (std::size_t i = 0; i < layers.size(); ++i)
-        if (graph.params[i].name == name) return {layers[i], std::ranges::max(layers) + 1};
+    const std::int64_t last = std::ranges::max(graph.params, {}, &ParamSpec::layer).layer;
+    for (const ParamSpec& spec : graph.params)
+        if (spec.name == name) return {spec.layer, last + 1};
     ADD_FAILURE() << name;
     return {};
 }

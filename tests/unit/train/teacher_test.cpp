@@ -79,7 +79,7 @@ TEST_F(Teachers, ResizeAndNormaliseWhatWasMadeForTheStudent) {
 
     Preprocessing half;
     half.mean.fill(0.5F);
-    half.deviation.fill(0.5F);
+    half.std.fill(0.5F);
     Teacher other(part_, student(), Precision::fp32, at::kCPU, half);
     const at::Tensor pixels = at::rand({2, 3, 32, 32});
     const Preprocessing wanted;
@@ -87,7 +87,7 @@ TEST_F(Teachers, ResizeAndNormaliseWhatWasMadeForTheStudent) {
     for (std::int64_t c = 0; c < 3; ++c)
         expected.select(1, c)
             .sub_(double(wanted.mean[std::size_t(c)]))
-            .div_(double(wanted.deviation[std::size_t(c)]));
+            .div_(double(wanted.std[std::size_t(c)]));
     EXPECT_TRUE(at::allclose(other.logits((pixels - 0.5) / 0.5), direct(expected), 1e-4, 1e-5));
 }
 
@@ -135,7 +135,7 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheHeadOfAConvnet) {
                             {{"widths", "8,8,16,16"}, {"depths", "1,1,1,1"}, {"group", "8"}});
         Teacher teacher = token_teacher(preset, settings);
         const at::Tensor images = at::randn({2, 3, 64, 64});
-        const at::Tensor found = teacher.token_probabilities(images, 4);
+        const at::Tensor found = teacher.token_probabilities(images, {2, 2});
         const TorchTensors outputs =
             TorchExecutor(record(model_.spec(), {.taps = {"tokens"}})).run(images, torch_weights());
         const TorchTensors weights = torch_weights();
@@ -146,7 +146,7 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheHeadOfAConvnet) {
         ASSERT_EQ(expected.size(1), 4) << preset;
         EXPECT_TRUE(at::allclose(found, expected, 1e-5, 1e-6)) << preset;
         // A finer grid lies between the same values, and stays a distribution.
-        const at::Tensor finer = teacher.token_probabilities(images, 16);
+        const at::Tensor finer = teacher.token_probabilities(images, {4, 4});
         EXPECT_EQ(finer.size(1), 16);
         EXPECT_TRUE(at::allclose(finer.select(1, 0), expected.select(1, 0), 1e-5, 1e-6));
         EXPECT_TRUE(at::allclose(finer.sum(-1), at::ones({2, 16}), 1e-5, 1e-5));
@@ -160,7 +160,7 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheTokenHeadOfVolo) {
                                                     {"heads", "2,4,4,4"},
                                                     {"layers", "1,1,1,1"}});
     const at::Tensor images = at::randn({2, 3, 64, 64});
-    const at::Tensor found = teacher.token_probabilities(images, 16);
+    const at::Tensor found = teacher.token_probabilities(images, {4, 4});
     const at::Tensor expected =
         at::softmax(TorchExecutor(record(model_.spec(), {.taps = {"logits_aux"}}))
                         .run(images, torch_weights())
@@ -171,11 +171,12 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheTokenHeadOfVolo) {
 
 TEST_F(TokenTeachers, MustBeAbleTo) {
     EXPECT_THAT(refusal([&] { token_teacher("deit_tiny_patch16_224", kSmall); }),
-                HasSubstr("deit_tiny_patch16_224: expected a VOLO"));
+                HasSubstr("deit_tiny_patch16_224: expected a model that labels every token: "
+                          "unknown tap 'token_logits'"));
     EXPECT_THAT(refusal([&] {
                     token_teacher("resnet18", {{"classes", "5"}, {"pool", "attention"}});
                 }),
-                HasSubstr("resnet18: expected a VOLO"));
+                HasSubstr("resnet18: expected a model that labels every token"));
 }
 
 TEST_F(Teachers, MustHaveTheStudentsClassesAndChannels) {

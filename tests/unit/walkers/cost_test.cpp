@@ -23,6 +23,15 @@ TEST(Cost, CountsProductsByHand) {
     EXPECT_EQ(cost.inference_bytes, 4 * (48 + 60));
 }
 
+// What stands between fused ops: the tokens before and after a branch, not what is inside.
+TEST(Cost, InferenceMemoryIsThatOfTheFusedGraph) {
+    Builder b({});
+    const Value x = b.reshape(b.image(3, {4, 4}), {Shape::kBatch, 6, 8});
+    const Value hidden = b.gelu(b.linear("fc1", b.layer_norm("norm", x, 1e-6), 100));
+    b.output("logits", b.residual(x, b.linear("fc2", hidden, 8), {}, 0));
+    EXPECT_EQ(estimate_cost(b.finish()).inference_bytes, 4 * (48 + 48));
+}
+
 TEST(Cost, FrozenParametersAreNotTrainable) {
     const Cost cost =
         estimate_cost(record(configure("cait_xxs24_224", {{"residual_learnable", "false"}})));

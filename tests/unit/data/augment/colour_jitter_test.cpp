@@ -12,11 +12,10 @@
 namespace cait {
 namespace {
 
-TEST(ColourJitter, ReadsAndPrintsItsText) {
+TEST(ColourJitter, ReadsItsText) {
     EXPECT_EQ(ColourJitter::parse("0.3"), (ColourJitter{0.3, 0.3, 0.3, 0}));
     EXPECT_EQ(ColourJitter::parse("0.4,0.2,0.1,0.05"), (ColourJitter{0.4, 0.2, 0.1, 0.05}));
-    for (const char* text : {"0.3", "0.4,0.2,0.1", "0.4,0.4,0.4,0.1"})
-        EXPECT_EQ(ColourJitter::parse(text).text(), text);
+    EXPECT_EQ(ColourJitter::parse("0.4,0.2,0.1"), (ColourJitter{0.4, 0.2, 0.1, 0}));
     for (const char* text : {"", "x", "-1", "0.1,0.2", "0.1,0.1,0.1,0.7", "nan", "0.1,"})
         EXPECT_THROW(ColourJitter::parse(text), UsageError) << text;
 }

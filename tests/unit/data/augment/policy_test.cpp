@@ -24,17 +24,11 @@ std::string message_of(std::string_view policy) {
     return "no error";
 }
 
-TEST(PolicyText, GoesBothWays) {
-    for (const std::string text :
-         {"rand-m9-mstd0.5-inc1", "rand-m9", "rand-m7-n3-p0.75-mstd1-mmax12-inc1-t3aw",
-          "rand-m15-mmax20-tweights", "rand-m10-mstd101", "original", "originalr-mstd0.5", "v0",
-          "v0r", "trivial", "three", "none"}) {
-        EXPECT_EQ(policy_text(parse_policy(text)), text);
-        EXPECT_EQ(parse_policy(policy_text(parse_policy(text))), parse_policy(text));
-    }
-    EXPECT_EQ(policy_text(parse_policy("rand-inc1-mstd0.5-m9-n2")), "rand-m9-mstd0.5-inc1");
-    EXPECT_EQ(policy_text(parse_policy("3a")), "three");
-    EXPECT_EQ(policy_text(parse_policy("")), "none");
+TEST(PolicyText, HasSeveralSpellingsOfOnePolicy) {
+    EXPECT_EQ(parse_policy("rand-inc1-mstd0.5-m9-n2"), parse_policy("rand-m9-mstd0.5-inc1"));
+    EXPECT_NE(parse_policy("rand-m9-mstd0.5"), parse_policy("rand-m9-mstd0.5-inc1"));
+    EXPECT_EQ(parse_policy("3a"), parse_policy("three"));
+    EXPECT_EQ(parse_policy(""), parse_policy("none"));
 }
 
 TEST(PolicyText, MeansWhatTimmMeans) {

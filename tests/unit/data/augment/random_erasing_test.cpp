@@ -94,8 +94,6 @@ TEST(RandomErasing, RefusesWrongSettings) {
     EXPECT_THROW((RandomErasing{.area = {0.5, 0.1}}.check()), UsageError);
     EXPECT_THROW((RandomErasing{.aspect = {0, 1}}.check()), UsageError);
     EXPECT_THROW((RandomErasing{.min_count = 2, .max_count = 1}.check()), UsageError);
-    EXPECT_THROW(parse_erase_mode("noise"), UsageError);
-    EXPECT_EQ(parse_erase_mode("rand"), EraseMode::colour);
 }
 
 }  // namespace

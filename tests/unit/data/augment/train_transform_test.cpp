@@ -197,7 +197,6 @@ TEST(TrainTransform, RefusesWrongSettings) {
     settings = deit();
     settings.width = 0;
     EXPECT_THROW(TrainTransform{settings}, UsageError);
-    EXPECT_THROW(parse_crop_kind("random"), UsageError);
     EXPECT_THROW(transformed(TrainTransform(deit()), Image{}, {}, workspace), Error);
 }
 

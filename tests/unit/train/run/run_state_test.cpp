@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "recipe/recipe_file.h"
 #include "train/run/run_folder.h"
 #include "weights/safetensors.h"
 
@@ -71,7 +72,7 @@ TEST_F(RunStateFile, AFolderHasOneRunAndOneTrainer) {
     }
     EXPECT_THROW(RunFolder::create(folder_ / "run", recipe), UsageError);
     EXPECT_NO_THROW(RunFolder::open(folder_ / "run"));
-    EXPECT_EQ(run_recipe(folder_ / "run"), recipe);
+    EXPECT_EQ(read_recipe(folder_ / "run" / "recipe.toml"), recipe);
     EXPECT_THROW(RunFolder::open(folder_ / "none"), Error);
 }
 

@@ -1,0 +1,27 @@
+#include "image/codec/image_name.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace cait {
+
+std::string_view extension_of(std::string_view name) {
+    const std::size_t slash = name.find_last_of('/');
+    if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
+    const std::size_t dot = name.find_last_of('.');
+    return dot == std::string_view::npos ? std::string_view{} : name.substr(dot + 1);
+}
+
+bool is_image_name(std::string_view name) {
+    constexpr std::array<std::string_view, 4> kExtensions{"jpg", "jpeg", "png", "webp"};
+    const std::string_view extension = extension_of(name);
+    const auto equal = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == b;
+    };
+    return std::ranges::any_of(kExtensions, [&](std::string_view known) {
+        return std::ranges::equal(extension, known, equal);
+    });
+}
+
+}  // namespace cait

@@ -1,0 +1,185 @@
+// Products of bfloat16 tiles: 2 × 2 tiles of the result at a time with AMX (or with plain loops
+// that stand for it), 8 rows × 32 columns with vdpbf16ps. The right-hand side is packed the same
+// for both.
+#include "kernels/isa/epilogue.h"
+#include "kernels/isa/isa.h"
+#include "kernels/isa/pairs.h"
+#include "kernels/isa/tiles.h"
+
+namespace cait::kernels::CAIT_KERNEL_ISA {
+
+namespace {
+
+constexpr Index kPanel = 32;                  // columns of a packed panel
+constexpr Index kStepBytes = 2 * kTileBytes;  // of one step of 32 along k of a panel
+
+// Up to 32 rows and one panel of the result, whole in memory at c.
+struct Square {
+    Index rows;  // that count; up to the next multiple of 16 is computed
+    Index steps;
+    const BFloat16* a;
+    Index a_ld;
+    const std::byte* b;
+    float* c;
+    Index c_ld;
+    bool accumulate;
+};
+
+template <class Tiles>
+void multiply_square(Tiles& tiles, const Square& s) {
+    const Index a_bytes = s.a_ld * 2, c_bytes = s.c_ld * 4;
+    const bool two = s.rows > kTileRows;
+    float* lower = s.c + kTileRows * s.c_ld;
+    if (s.accumulate) {
+        tiles.template load<0>(s.c, c_bytes);
+        tiles.template load<1>(s.c + 16, c_bytes);
+        if (two) {
+            tiles.template load<2>(lower, c_bytes);
+            tiles.template load<3>(lower + 16, c_bytes);
+        }
+    } else {
+        tiles.template zero<0>();
+        tiles.template zero<1>();
+        tiles.template zero<2>();
+        tiles.template zero<3>();
+    }
+    const BFloat16* a = s.a;
+    const std::byte* b = s.b;
+    for (Index step = 0; step < s.steps; ++step, a += 32, b += kStepBytes) {
+        tiles.template load<4>(a, a_bytes);
+        tiles.template load<6>(b, 64);
+        tiles.template load<7>(b + kTileBytes, 64);
+        tiles.template dot<0, 4, 6>();
+        tiles.template dot<1, 4, 7>();
+        if (!two) continue;
+        tiles.template load<5>(a + kTileRows * s.a_ld, a_bytes);
+        tiles.template dot<2, 5, 6>();
+        tiles.template dot<3, 5, 7>();
+    }
+    tiles.template store<0>(s.c, c_bytes);
+    tiles.template store<1>(s.c + 16, c_bytes);
+    if (two) {
+        tiles.template store<2>(lower, c_bytes);
+        tiles.template store<3>(lower + 16, c_bytes);
+    }
+}
+
+// The same with vdpbf16ps.
+struct PairRegisters {};
+
+template <int Rows>
+void multiply_pair_rows(const Square& s, const BFloat16* a, float* c) {
+    constexpr int kVectors = kPanel / kWidth;
+    Vec sums[Rows][kVectors];
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v)
+            sums[r][v] = s.accumulate ? load(c + r * s.c_ld + v * kWidth) : set(0.0F);
+    const std::byte* b = s.b;
+    for (Index step = 0; step < s.steps; ++step, b += kStepBytes)
+        for (Index pair = 0; pair < 16; ++pair) {
+            BitVec columns[kVectors];
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v)
+                std::memcpy(&columns[v],
+                            b + v * kWidth / 16 * kTileBytes + pair * 64 + v * kWidth % 16 * 4,
+                            sizeof columns[v]);
+#pragma GCC unroll 8
+            for (int r = 0; r < Rows; ++r) {
+                std::uint32_t x;
+                std::memcpy(&x, a + r * s.a_ld + step * 32 + pair * 2, sizeof x);
+                const BitVec broadcast = BitVec{} + x;
+#pragma GCC unroll 8
+                for (int v = 0; v < kVectors; ++v)
+                    sums[r][v] = dot_pairs(sums[r][v], broadcast, columns[v]);
+            }
+        }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) store(c + r * s.c_ld + v * kWidth, sums[r][v]);
+}
+
+void multiply_square(PairRegisters&, const Square& s) {
+    Index row = 0;
+    for (; row + 8 <= s.rows; row += 8)
+        multiply_pair_rows<8>(s, s.a + row * s.a_ld, s.c + row * s.c_ld);
+    for (; row < s.rows; ++row) multiply_pair_rows<1>(s, s.a + row * s.a_ld, s.c + row * s.c_ld);
+}
+
+// A square that does not lie whole in c: through a copy.
+template <class Engine>
+void multiply_edge(Engine& engine, Square s, Index columns) {
+    float whole[32 * kPanel];
+    const auto each = [&](const auto& work) {
+        for (Index r = 0; r < s.rows; ++r)
+            for (Index c = 0; c < columns; ++c) work(whole[r * kPanel + c], s.c[r * s.c_ld + c]);
+    };
+    if (s.accumulate) {
+        std::memset(whole, 0, sizeof whole);
+        each([](float& in, float& out) { in = out; });
+    }
+    Square inside = s;
+    inside.c = whole;
+    inside.c_ld = kPanel;
+    multiply_square(engine, inside);
+    each([](float& in, float& out) { out = in; });
+}
+
+template <class Engine>
+void multiply_with(Engine& engine, const ProductArgs& args) {
+    const auto* a = static_cast<const BFloat16*>(args.a.data);
+    const Index all_steps = (args.b.rows + 31) / 32;
+    const bool through_scratch = args.epilogue != nullptr && !args.accumulate;
+    for (Index row = 0; row < args.m; row += kBlockRows) {
+        const Index rows = args.m - row < kBlockRows ? args.m - row : kBlockRows;
+        for (Index begin = 0; begin < args.n; begin += kBlockColumns) {
+            const Index left = args.n - begin;
+            const Index columns = left < kBlockColumns ? left : kBlockColumns;
+            float* c = through_scratch ? static_cast<float*>(args.scratch)
+                                       : args.c + row * args.c_ld + begin;
+            const Index c_ld = through_scratch ? kBlockColumns : args.c_ld;
+            for (Index column = 0; column < columns; column += kPanel) {
+                const Index panel = (args.column_begin + begin + column) / kPanel;
+                const Square square{rows,
+                                    (args.k + 31) / 32,
+                                    a + row * args.a.row_step,
+                                    args.a.row_step,
+                                    static_cast<const std::byte*>(args.b.data) +
+                                        (panel * all_steps + args.k_begin / 32) * kStepBytes,
+                                    c + column,
+                                    c_ld,
+                                    args.accumulate};
+                const Index width = columns - column < kPanel ? columns - column : kPanel;
+                if (through_scratch || (width == kPanel && rows % kTileRows == 0))
+                    multiply_square(engine, square);
+                else
+                    multiply_edge(engine, square, width);
+            }
+            if (args.epilogue != nullptr)
+                finish_block(*args.epilogue, row, rows, begin, columns, c, c_ld);
+        }
+    }
+}
+
+}  // namespace
+
+void multiply_pairs(const ProductArgs& args) {
+    PairRegisters registers;
+    multiply_with(registers, args);
+}
+
+void multiply_plain_tiles(const ProductArgs& args) {
+    PlainTiles tiles;
+    multiply_with(tiles, args);
+}
+
+#if defined(__AVX512BF16__)
+void multiply_amx(const ProductArgs& args) {
+    AmxTiles tiles;
+    multiply_with(tiles, args);
+}
+#endif
+
+}  // namespace cait::kernels::CAIT_KERNEL_ISA

@@ -1,0 +1,51 @@
+// Brings rows into the forms that products read, with the best kernels of this processor: a
+// left-hand side upright or transposed, a right-hand side packed for one product.
+#pragma once
+
+#include "kernels/dispatch.h"
+
+namespace cait::kernels {
+
+inline Lhs lhs_of(const Rows& rows) { return {rows.data, rows.format, rows.ld, 1}; }
+
+// [rows, columns] for products of `format`: in place where that is possible, else in `memory`,
+// which has room for lhs_bytes(format, rows, columns).
+inline Lhs staged(Format format, const Rows& from, Index rows, Index columns, void* memory) {
+    if (format == Format::f32 && from.format == Format::f32) return lhs_of(from);
+    const MutableRows to{memory, format, lhs_ld(format, columns)};
+    best_kernels().stage(from, rows, columns, 1, to);
+    return lhs_of(to);
+}
+
+// The transpose [columns, rows], in `memory` of transposed_bytes(format, rows, columns). float32 is
+// read in place.
+inline Index transposed_bytes(Format format, Index rows, Index columns) {
+    return format == Format::f32 ? 0 : lhs_bytes(format, columns, rows);
+}
+inline Lhs staged_transposed(Format format, const Rows& from, Index rows, Index columns,
+                             void* memory) {
+    if (format == Format::f32) return {from.data, Format::f32, 1, from.ld};
+    best_kernels().stage_transposed(from, rows, columns, static_cast<BFloat16*>(memory));
+    return {memory, format, lhs_ld(format, rows), 1};
+}
+
+// from [rows, columns] as the right-hand side [k = rows, n = columns], or its transpose.
+inline PackSource upright_source(const Rows& from, Index rows, Index columns, float scale = 1) {
+    return {.data = from.data,
+            .format = from.format,
+            .rows = rows,
+            .columns = columns,
+            .row_step = from.ld,
+            .scale = scale};
+}
+inline PackSource transposed_source(const Rows& from, Index rows, Index columns, float scale = 1) {
+    return {.data = from.data,
+            .format = from.format,
+            .rows = columns,
+            .columns = rows,
+            .row_step = 1,
+            .column_step = from.ld,
+            .scale = scale};
+}
+
+}  // namespace cait::kernels

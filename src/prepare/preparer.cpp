@@ -1,0 +1,26 @@
+#include "prepare/preparer.h"
+
+namespace cait {
+
+Preparer::Preparer(const Preprocessing& preprocessing, ImageSize size)
+    : transform_{.height = size.height,
+                 .width = size.width,
+                 .crop_ratio = preprocessing.crop_ratio,
+                 .filter = parse_filter(preprocessing.interpolation),
+                 .mode = parse_crop_mode(preprocessing.crop_mode),
+                 .mean = preprocessing.mean,
+                 .std = preprocessing.std} {
+    transform_.check();
+}
+
+void Preparer::operator()(const Image& image, std::span<float> out) {
+    transform_.apply(image, workspace_, out);
+}
+
+Image Preparer::crop(const Image& image) {
+    Image result;
+    transform_.crop(image, workspace_, result);
+    return result;
+}
+
+}  // namespace cait
