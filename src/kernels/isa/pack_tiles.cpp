@@ -20,10 +20,7 @@ template <class T>
 class TilePacker {
 public:
     TilePacker(const PackSource& source, std::uint32_t* packed)
-        : s_(source),
-          from_(static_cast<const T*>(source.data)),
-          to_(packed),
-          steps_((source.rows + 31) / 32) {}
+        : s_(source), from_(static_cast<const T*>(source.data)), to_(packed) {}
 
     void run() {
         for (Index column = 0; column < s_.columns; column += 32)
@@ -75,7 +72,6 @@ private:
     const PackSource& s_;
     const T* from_;
     std::uint32_t* to_;
-    Index steps_;
 };
 
 template <class From, class To>
