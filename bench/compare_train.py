@@ -117,6 +117,8 @@ def verdicts(ours, peers, newest, machine):
         result.append(verdict("bf16 with AVX512_BF16 to our fp32", bf16.median / fp32.median, 1))
     for precision, own in ours.items():
         others = [peer for peer in (new or peers) if peer.precision == precision]
+        if not others:
+            continue
         ratio = own.peak / min(peer.peak for peer in others)
         result.append(f"{precision} peak memory to PyTorch's: {ratio:.2f} (wanted at most 0.5): "
                       f"{'met' if ratio <= 0.5 else 'NOT met'}")
@@ -155,6 +157,10 @@ def main():
         ours[precision] = Series("cait", precision,
                                  [options.bench, "--precision", precision, "--rounds",
                                   options.rounds, "--threads", str(os.cpu_count())])
+        # A PyTorch without instructions for bfloat16 takes minutes for a step.
+        if precision == "bf16" and machine["isa"]["found"] not in ("avx512_bf16", "amx"):
+            print("bf16: without PyTorch, which this processor gives no instructions for it")
+            continue
         for name, python in pythons.items():
             peers += peers_of(python, name, precision, options.rounds, machine)
     for _ in range(options.turns):

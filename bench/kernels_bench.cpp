@@ -87,7 +87,7 @@ class Rate {
 public:
     Rate(int threads, std::function<double(int, Index)> work)
         : threads_(threads), work_(std::move(work)), done_(std::size_t(threads), 0.0) {
-        while (run() > 0 && took_ < kRunSeconds) rounds_ *= 2;
+        while (quickest_of(3) < kRunSeconds) rounds_ *= 2;
     }
     double run() {
         const Clock::time_point start = Clock::now();
@@ -98,6 +98,16 @@ public:
     }
 
 private:
+    // One run alone may have waited for the processor and look long.
+    double quickest_of(int runs) {
+        double least = 1e9;
+        for (int i = 0; i < runs; ++i) {
+            run();
+            least = std::min(least, took_);
+        }
+        return least;
+    }
+
     static constexpr double kRunSeconds = 0.005;
     int threads_;
     std::function<double(int, Index)> work_;
@@ -169,38 +179,36 @@ Rate rate_of(const Way& way, const ShapeCase& s, int threads) {
             }};
 }
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
-void run(int threads, double seconds) {
+// A neighbour on the machine only ever takes time away, from the peak and from the product: the
+// best run of each is what the processor can do.
+void run(int threads, double seconds, const std::string& only) {
     fmt::print("{}\n\n", machine_line());
     fmt::print(
         "{} threads, runs of the bare peak and of the product in turns for {:g} s each: "
-        "best GFLOP/s, and the median of the shares of the peak beside it\n\n",
+        "the best GFLOP/s, and its share of the best peak\n\n",
         threads, seconds);
     fmt::print(
         "| way | model | product | m × n × k | GFLOP/s | of peak |\n|---|---|---|---|---|---|\n");
     for (const Way& way : ways()) {
+        if (way.name.find(only) == std::string::npos) continue;
         Rate peak = peak_of(way, threads);
-        double most = 0;
+        double roof = 0;
+        std::vector<double> best;
         for (const ShapeCase& s : shapes()) {
             Rate rate = rate_of(way, s, threads);
-            std::vector<double> shares;
-            double best = 0;
+            best.push_back(0);
             for (const Clock::time_point start = Clock::now(); seconds_since(start) < seconds;) {
-                const double roof = peak.run(), reached = rate.run();
-                most = std::max(most, roof);
-                best = std::max(best, reached);
-                shares.push_back(reached / roof);
+                roof = std::max(roof, peak.run());
+                best.back() = std::max(best.back(), rate.run());
             }
-            fmt::print("| {} | {} | {} | {} × {} × {} | {:.0f} | {:.0f} % |\n", way.name, s.model,
-                       s.name, s.m, s.n, s.k, best, 100 * median(shares));
-            std::fflush(stdout);
         }
-        fmt::print("| {} | bare peak | | | {:.0f} | 100 % |\n", way.name, most);
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            const ShapeCase s = shapes()[i];
+            fmt::print("| {} | {} | {} | {} × {} × {} | {:.0f} | {:.0f} % |\n", way.name, s.model,
+                       s.name, s.m, s.n, s.k, best[i], 100 * best[i] / roof);
+        }
+        fmt::print("| {} | bare peak | | | {:.0f} | 100 % |\n", way.name, roof);
+        std::fflush(stdout);
     }
 }
 
@@ -209,10 +217,12 @@ void run(int threads, double seconds) {
 
 int main(int argc, char** argv) {
     int threads = cait::default_threads();
-    double seconds = 0.3;
+    double seconds = 0.5;
+    std::string only;
     CLI::App app("Measures the matrix products of this machine's kernels against its bare peak");
     app.add_option("--threads", threads)->check(CLI::PositiveNumber);
     app.add_option("--seconds", seconds, "For each shape")->check(CLI::PositiveNumber);
+    app.add_option("--only", only, "Ways whose name contains this, as f32 or avx2");
     CLI11_PARSE(app, argc, argv);
-    cait::kernels::run(threads, seconds);
+    cait::kernels::run(threads, seconds, only);
 }

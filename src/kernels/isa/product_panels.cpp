@@ -12,7 +12,9 @@ namespace {
 constexpr Index kRows = kWidth == 16 ? 8 : 4;
 constexpr Index kVectors = 3;
 constexpr Index kColumns = kVectors * kWidth;
-constexpr Index kDepth = 192;
+constexpr Index kDepth = kWidth == 16 ? 192 : 256;
+constexpr Index kManyRows = 96;
+constexpr Index kFarFloats = 1 << 18;
 
 // K is cut into equal blocks of at most kDepth.
 Index block_depth(Index k) {
@@ -112,6 +114,9 @@ struct Block {
     Index c_ld;
 };
 
+// Not in the second-level cache.
+bool lies_far(const PackedView& b) { return b.rows * b.columns >= kFarFloats; }
+
 // One block of K for one panel of columns: down the rows of c.
 void multiply_panel(const ProductArgs& args, const Block& block, Index k0, Index depth,
                     Index column, bool accumulate) {
@@ -134,7 +139,12 @@ void multiply_panel(const ProductArgs& args, const Block& block, Index k0, Index
               accumulate};
     const TileFunction whole = choose(kRows);
     Index row = 0;
+    // Each tile asks for its share of the next panel.
+    const Index share = lies_far(args.b) ? round_up(depth * kColumns * kRows / block.rows, 16) : 0;
+    const float* next = b + args.b.rows * kColumns;
     for (; row + kRows <= block.rows; row += kRows) {
+        for (Index i = 0; i < share; i += 16) __builtin_prefetch(next + i, 0, 2);
+        next += share;
         whole(tile);
         tile.a += block.a_tile;
         tile.c += kRows * block.c_ld;
@@ -151,25 +161,24 @@ void multiply_block(const ProductArgs& args, const Block& block) {
     }
 }
 
-// Some rows of the whole product: through the epilogue, columns a block at a time, or straight into
-// c. `block` has the left-hand side.
+// Some rows of the whole product, a block of columns at a time, so that its sums stay in the cache
+// from one block of K to the next: through the epilogue or straight into c. `block` has the
+// left-hand side.
 void multiply_rows(const ProductArgs& whole, Index row, Block block) {
     ProductArgs args = whole;
+    const bool into_c = whole.epilogue == nullptr || whole.accumulate;
     float* c = whole.c == nullptr ? nullptr : whole.c + row * whole.c_ld;
-    if (whole.epilogue == nullptr) {
-        block.columns = whole.n;
-        block.c = c;
-        block.c_ld = whole.c_ld;
-        return multiply_block(args, block);
-    }
-    for (Index column = 0; column < whole.n; column += kBlockColumns) {
+    const Index most = whole.epilogue == nullptr && whole.k <= kDepth ? whole.n : kBlockColumns;
+    for (Index column = 0; column < whole.n; column += most) {
         const Index left = whole.n - column;
-        block.columns = left < kBlockColumns ? left : kBlockColumns;
-        block.c = whole.accumulate ? c + column : static_cast<float*>(whole.scratch);
-        block.c_ld = whole.accumulate ? whole.c_ld : kBlockColumns;
+        block.columns = left < most ? left : most;
+        block.c = into_c ? c + column : static_cast<float*>(whole.scratch);
+        block.c_ld = into_c ? whole.c_ld : kBlockColumns;
         args.column_begin = whole.column_begin + column;
         multiply_block(args, block);
-        finish_block(*whole.epilogue, row, block.rows, column, block.columns, block.c, block.c_ld);
+        if (whole.epilogue != nullptr)
+            finish_block(*whole.epilogue, row, block.rows, column, block.columns, block.c,
+                         block.c_ld);
     }
 }
 
@@ -192,11 +201,10 @@ Block gathered(const ProductArgs& args, Index row, Index rows, float* memory) {
     return {rows, 0, memory, kRows, kRows * args.k, true, nullptr, 0};
 }
 
-// Calls each(first row, rows) for blocks of kBlockRows.
+// Calls each(first row, rows).
 template <class Each>
-void for_row_blocks(Index m, const Each& each) {
-    for (Index row = 0; row < m; row += kBlockRows)
-        each(row, m - row < kBlockRows ? m - row : kBlockRows);
+void for_row_blocks(Index m, Index most, const Each& each) {
+    for (Index row = 0; row < m; row += most) each(row, m - row < most ? m - row : most);
 }
 
 // Behind the block of sums: [kBlockRows, k] floats.
@@ -252,13 +260,14 @@ void multiply_floats(const ProductArgs& args) {
     const auto* a = static_cast<const float*>(args.a.data);
     const Index step = args.a.row_step;
     if (step == 1 && args.a.k_step != 1)
-        return for_row_blocks(args.m, [&](Index row, Index rows) {
+        return for_row_blocks(args.m, kBlockRows, [&](Index row, Index rows) {
             multiply_rows(args, row, gathered(args, row, rows, lhs_scratch(args)));
         });
-    // Sums that are added to once can go to c in any order.
-    if (args.epilogue == nullptr && args.k <= kDepth)
-        return multiply_rows(args, 0, upright(args.m, a, step));
-    for_row_blocks(args.m, [&](Index row, Index rows) {
+    // Without an epilogue the blocks need no scratch: the more rows, the more seldom the right-hand
+    // side is read. What is kept between two blocks of K has to stay in the cache.
+    const bool once = args.k <= kDepth && !lies_far(args.b);
+    const Index block_rows = args.epilogue != nullptr ? kBlockRows : once ? args.m : kManyRows;
+    for_row_blocks(args.m, block_rows, [&](Index row, Index rows) {
         multiply_rows(args, row, upright(rows, a + row * step, step));
     });
 }
@@ -267,7 +276,7 @@ void multiply_rounded(const ProductArgs& args) {
     float* wide = lhs_scratch(args);
     const auto* from = static_cast<const BFloat16*>(args.a.data);
     const Index step = round_up(args.k, kWidth);
-    for_row_blocks(args.m, [&](Index row, Index rows) {
+    for_row_blocks(args.m, kBlockRows, [&](Index row, Index rows) {
         for (Index r = 0; r < rows; ++r)
             for (Index c = 0; c < args.k; c += kWidth)
                 store(wide + r * step + c, load(from + (row + r) * args.a.row_step + c));
