@@ -39,6 +39,29 @@ std::string epoch_line(const EpochReport& report) {
     return report.best ? line + " (best)" : line;
 }
 
+std::string count_of(std::size_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// What the run is going to do, in a few lines before it starts.
+void print_header(const RunFacts& f) {
+    fmt::print("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
+               f.image_height, f.image_width);
+    fmt::print(
+        "data     {}: {}, {}; validation: {}\n", f.train_data,
+        count_of(f.train_images, "image", "images"), count_of(f.classes, "class", "classes"),
+        f.val_images == 0 ? f.val_data : fmt::format("{} ({} images)", f.val_data, f.val_images));
+    fmt::print("steps    {} epochs of {}, batch {}{}, learning rate up to {:.3g}\n", f.epochs,
+               f.steps_per_epoch, f.batch, f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "",
+               f.lr);
+    fmt::print("machine  {}, {}, {}{}{}\n", f.precision, f.isa,
+               count_of(std::size_t(f.threads), "thread", "threads"),
+               f.processes > 1 ? fmt::format(" in each of {} processes", f.processes) : "",
+               f.memory > 0 ? fmt::format(", about {} of memory", bytes_text(f.memory)) : "");
+    fmt::print("run      {}\n", f.folder.string());
+    std::fflush(stdout);
+}
+
 // One bar per epoch, one line when it is over.
 class TrainDisplay {
 public:
@@ -69,6 +92,7 @@ private:
 TrainObserver observer_of(TrainDisplay& display) {
     TrainObserver observer;
     observer.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    observer.start = print_header;
     observer.step = [&](const StepReport& report) { display.step(report); };
     observer.evaluating = [&](std::size_t done, std::size_t total) {
         display.evaluating(done, total);
@@ -103,7 +127,7 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
     std::signal(SIGINT, on_signal);
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
-    if (speaks) print_left_out(arguments);
+    if (speaks) print_notes(arguments);
     TrainDisplay display;
     TrainOptions options;
     options.folder = arguments.folder;
@@ -118,11 +142,17 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
                    arguments.folder);
         return;
     }
+    if (outcome.steps == 0) {
+        fmt::print("the run is finished: nothing is left to do\n");
+    } else if (outcome.patience_ran_out) {
+        fmt::print("ended early: no better result in {} epochs\n", arguments.recipe.train.patience);
+    }
     if (outcome.best)
         fmt::print("best {} {}\n", arguments.recipe.save.best,
                    arguments.recipe.save.best == "loss" ? fmt::format("{:.4f}", -*outcome.best)
                                                         : percent(*outcome.best));
-    fmt::print("weights {0}/best.safetensors, report {0}/report.html\n", arguments.folder);
+    fmt::print("weights {0}/{1}.safetensors, report {0}/report.html\n", arguments.folder,
+               outcome.best ? "best" : "last");
 }
 
 }  // namespace cait::app

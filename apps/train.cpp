@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "recipe/recipe_file.h"
@@ -22,6 +23,7 @@ struct TrainWords {
     std::optional<std::string> data, val, model, weights, batch, epochs, lr, seed, precision;
     bool print = false;
     bool list = false;
+    bool find_lr = false;
     int processes = 1;
 };
 
@@ -49,14 +51,24 @@ SettingList settings_of(const TrainWords& words) {
     return settings;
 }
 
+// runs/RECIPE, or the first of runs/RECIPE-2, -3, … that is not there yet.
+std::string free_folder(const std::string& recipe) {
+    const std::string name = "runs/" + std::filesystem::path(recipe).stem().string();
+    std::string folder = name;
+    for (int i = 2; std::filesystem::exists(folder); ++i) folder = fmt::format("{}-{}", name, i);
+    return folder;
+}
+
 TrainArguments resolve(const TrainWords& words) {
     TrainArguments result{.recipe = words.resume.empty()
                                         ? find_recipe(words.recipe)
                                         : read_recipe(words.resume + "/recipe.toml"),
                           .folder = words.resume.empty() ? words.out : words.resume,
                           .resume = !words.resume.empty(),
+                          .find_lr = words.find_lr,
                           .processes = words.processes};
-    result.left_out = set_recipe_values(result.recipe, settings_of(words));
+    if (result.folder.empty()) result.folder = free_folder(words.recipe);
+    result.notes = set_recipe_values(result.recipe, settings_of(words));
     check(result.recipe);
     return result;
 }
@@ -73,12 +85,10 @@ void run(const TrainWords& words, const Invocation& invocation) {
             "train: expected a recipe (`cait train --list` shows them) or --resume RUN");
     const TrainArguments arguments = resolve(words);
     if (words.print) {
-        print_left_out(arguments);
+        print_notes(arguments);
         fmt::print("{}", recipe_text(arguments.recipe));
         return;
     }
-    if (arguments.folder.empty())
-        throw UsageError("train: expected --out RUN, a folder for the run");
     if (arguments.recipe.data.train.empty())
         throw UsageError("train: expected --data NAME, for example --data folder:images");
     run_on_torch(arguments, invocation);
@@ -86,10 +96,8 @@ void run(const TrainWords& words, const Invocation& invocation) {
 
 }  // namespace
 
-void print_left_out(const TrainArguments& arguments) {
-    if (arguments.left_out.empty()) return;
-    fmt::print(stderr, "note: left out of the recipe, as {} has no such setting: {}\n",
-               arguments.recipe.model.name, fmt::join(arguments.left_out, ", "));
+void print_notes(const TrainArguments& arguments) {
+    for (const std::string& note : arguments.notes) fmt::print(stderr, "note: {}\n", note);
 }
 
 void add_train_command(CLI::App& app, const Invocation& invocation) {
@@ -104,10 +112,15 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("recipe", words->recipe, "A name from --list, or a .toml file");
     command->add_flag("--list", words->list, "Show the recipes that come with the program");
     command->add_flag("--print", words->print, "Show the whole recipe as it would run, and stop");
+    command->add_flag(
+        "--find-lr", words->find_lr,
+        "Try rising learning rates for 100 steps, draw the loss, name a rate, and stop");
     command->add_option("--data", words->data, "Training data, as `cait data` names them");
     command->add_option("--val", words->val,
-                        "Validation data; default: the other part of --data; none: do without");
-    command->add_option("--out", words->out, "Folder for the run")->type_name("RUN");
+                        "Validation data; default: the other part of --data, or what is held out "
+                        "of it; none: do without");
+    command->add_option("--out", words->out, "Folder for the run; default: runs/RECIPE")
+        ->type_name("RUN");
     command->add_option("--resume", words->resume, "Go on with a run")->type_name("RUN");
     command->add_option("--set", words->set, "Change any key of the recipe; may be repeated")
         ->type_name("KEY=VALUE")

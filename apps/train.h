@@ -10,15 +10,15 @@
 namespace cait::app {
 
 struct TrainArguments {
-    Recipe recipe;                        // resolved: file, then the words of the command line
-    std::vector<std::string> left_out{};  // keys of the recipe that the chosen model does not have
+    Recipe recipe;                     // resolved: file, then the words of the command line
+    std::vector<std::string> notes{};  // what the words changed beside themselves
     std::string folder;
     bool resume = false;
+    bool find_lr = false;  // try learning rates instead of training
     int processes = 1;  // to start; 0: this one belongs to a run that somebody else started
 };
 
-// Tells which of the recipe's settings do not apply, where there are any.
-void print_left_out(const TrainArguments& arguments);
+void print_notes(const TrainArguments& arguments);
 
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation);
 

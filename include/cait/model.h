@@ -77,6 +77,11 @@ public:
     // The same model with other weights, which must have the names and shapes of these.
     Model with_weights(std::map<std::string, Tensor> weights) const;
 
+    // The same model for other classes. What the head knows of a class goes with its name; classes
+    // that are new to it get fresh numbers, and so do all where this model has no names. notes()
+    // says what happened.
+    Model with_classes(std::vector<std::string> names, std::uint64_t seed = 0) const;
+
     // Names of the classes in the order of the logits; empty when the file does not say.
     const std::vector<std::string>& classes() const { return classes_; }
     void set_classes(std::vector<std::string> names);  // one per class

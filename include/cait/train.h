@@ -30,6 +30,24 @@ struct ForwardOptions {
 std::map<std::string, Tensor> forward(const Model& model, const Tensor& images,
                                       const ForwardOptions& options = {});
 
+// What a run is going to do.
+struct RunFacts {
+    std::string model;  // the preset's name
+    std::int64_t params = 0;
+    std::int64_t image_height = 0, image_width = 0;
+    std::size_t classes = 0;
+    std::size_t train_images = 0, val_images = 0;
+    std::string train_data, val_data;  // in words
+    std::uint64_t epochs = 0, steps_per_epoch = 0;
+    std::int64_t batch = 0,
+                 parts = 1;  // images of a step in all processes, worked through in parts
+    double lr = 0;           // at its peak
+    int threads = 1, processes = 1;
+    std::string precision, isa;
+    std::int64_t memory = 0;  // bytes that this process is expected to need at most; 0: not known
+    std::filesystem::path folder;
+};
+
 struct StepReport {
     std::uint64_t epoch = 0, epochs = 0;   // counted from 0
     std::uint64_t batch = 0, batches = 0;  // done in this epoch, of how many
@@ -54,6 +72,7 @@ struct EpochReport {
 // What a run tells the outside, always from the thread that called train().
 struct TrainObserver {
     std::function<void(const std::string&)> note = [](const std::string&) {};
+    std::function<void(const RunFacts&)> start = [](const RunFacts&) {};
     std::function<void(const StepReport&)> step = [](const StepReport&) {};
     std::function<void(std::size_t done, std::size_t total)> evaluating = [](std::size_t,
                                                                              std::size_t) {};
@@ -64,6 +83,8 @@ struct TrainOutcome {
     int stopped_by = 0;          // the signal, 0 when the run is complete
     std::optional<double> best;  // by what save.best of the recipe names; of the loss, its negative
     std::uint64_t skipped = 0;   // steps that were not taken: something was not finite
+    std::uint64_t steps = 0;     // of this call; 0: the run was finished before
+    bool patience_ran_out = false;  // train.patience ended the run early
 };
 
 struct TrainRequest {

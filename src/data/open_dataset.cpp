@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "cait/error.h"
 #include "core/display_name.h"
@@ -100,6 +101,15 @@ std::vector<DatasetScheme> dataset_schemes() {
     std::vector<DatasetScheme> texts;
     for (const Scheme& scheme : schemes()) texts.push_back(scheme.text);
     return texts;
+}
+
+bool has_part(std::string_view text, Split part) {
+    const DatasetUri uri = parse_dataset_uri(text);
+    const Scheme& scheme = find_scheme(uri);
+    const bool divided = std::ranges::find(scheme.options, "split") != scheme.options.end();
+    if (!divided || uri.option("split") || uri.option("json")) return false;
+    if (uri.scheme == "folder") return folder_has_part(uri.path, part);
+    return uri.path.empty() || std::filesystem::is_directory(uri.path);
 }
 
 DatasetPtr open_dataset(std::string_view text, Split hint) {

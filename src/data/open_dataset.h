@@ -25,4 +25,9 @@ std::vector<DatasetScheme> dataset_schemes();
 // it sets the order of the others.
 DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);
 
+// Whether `part` of this data set is another one than Split::train of it: "folder:photos" has a
+// part val where photos/val is a folder, "folder:photos/train" has none. Throws as open_dataset
+// does for a wrong name.
+bool has_part(std::string_view uri, Split part);
+
 }  // namespace cait

@@ -18,6 +18,7 @@ struct ModelPart {
     std::string name = "cait_xxs24_224";
     std::string weights;  // a file to start from; empty: fresh weights
     bool prefer_ema = false;
+    bool expects_weights = false;  // a recipe for fine-tuning: a run without weights says so
     SettingList settings;
     bool operator==(const ModelPart&) const = default;
 };
@@ -25,7 +26,8 @@ struct ModelPart {
 // [data]
 struct DataPart {
     std::string train;         // data set names, as `cait data` takes them
-    std::string val;           // empty: the other part of `train`, where it has one
+    std::string val;           // empty: the other part of `train`, or what is held out of it
+    double holdout = 0.1;      // share that is held out where `train` has no other part
     std::int64_t batch = 128;  // images per optimiser step in all processes together
     std::int64_t val_batch = 256;
     std::int64_t threads = 0;    // loader threads per process; 0: as many as cores
@@ -79,7 +81,10 @@ struct OptimPart {
     double layer_decay = 1;  // each layer below the head learns this much slower; 1: off
     ClipKind clip = ClipKind::none;
     double clip_at = 1;
-    std::int64_t accumulate = 1;  // parts that a batch is worked through in
+    // Parts that a batch is worked through in, or one of the two below.
+    std::int64_t accumulate = kAccumulateAuto;
+    static constexpr std::int64_t kAccumulateAuto = 0;  // as many as the memory asks for
+    static constexpr std::int64_t kAccumulateOff = -1;  // one, or the run is refused
     bool operator==(const OptimPart&) const = default;
 };
 
@@ -101,6 +106,11 @@ struct SchedulePart {
 };
 
 enum class LossKind { cross_entropy, bce, token_label };
+enum class ClassWeights {
+    none,
+    inverse,  // of a class's share of the training images
+    root,     // the square root of that
+};
 enum class Distillation { none, soft, hard, tokens };
 
 // [loss]
@@ -110,6 +120,7 @@ struct LossPart {
     double bce_threshold = 0;  // targets above it count as 1 (DeiT III); below 0: kept soft
     bool cosub = false;
     double token_weight = 0.5;  // of VOLO's dense term
+    ClassWeights class_weights = ClassWeights::none;
     bool operator==(const LossPart&) const = default;
 };
 
@@ -134,6 +145,8 @@ struct TrainPart {
     double ema = 0;                  // decay per step; 0: off
     bool ema_warmup = false;         // smaller decay in the first steps: min(decay, (1+t)/(10+t))
     std::int64_t threads = 0;        // of the products; 0: as many as cores
+    double memory = 0;               // GiB that a process may use; 0: what the machine has left
+    std::int64_t patience = 0;       // epochs without a better one that end the run; 0: never
     std::string device = "cpu";
     bool operator==(const TrainPart&) const = default;
 };

@@ -1,6 +1,7 @@
 // The table itself: the keys of each part with their ranges and what they are for.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "cait/error.h"
@@ -60,12 +61,17 @@ void bind_model(Settings& s, ModelPart& p) {
               Settings::Kind::text, "text"});
     bind_text(s, "model.weights", p.weights, "a file to start from; empty: fresh weights");
     s.flag("model.prefer_ema", p.prefer_ema, "start from the averaged weights of that file");
+    s.flag("model.expects_weights", p.expects_weights,
+           "the recipe is for fine-tuning: a run that starts from nothing says so");
 }
 
 void bind_data(Settings& s, DataPart& p) {
     bind_text(s, "data.train", p.train, "data set for training, as `cait data` takes it");
     bind_text(s, "data.val", p.val,
-              "data set for validation; empty: the other part of data.train; none: no validation");
+              "data set for validation; empty: the other part of data.train, or what is held out "
+              "of it; none: no validation");
+    s.number("data.holdout", p.holdout, 0, 0.9,
+             "share of every class that is held out where data.train has no other part; 0: none");
     s.integer("data.batch", p.batch, 1, "images per optimiser step, in all processes together");
     s.integer("data.val_batch", p.val_batch, 1, "images per step of validation");
     s.integer("data.threads", p.threads, 0, "loader threads per process; 0: as many as cores",
@@ -136,6 +142,29 @@ void bind_mix(Settings& s, AugmentPart& p) {
               "from this epoch on neither mixup nor CutMix; 0: never switched off");
 }
 
+void bind_accumulate(Settings& s, std::int64_t& field) {
+    s.custom({"optim.accumulate",
+              "parts that a batch is worked through in, to save memory; auto: as many as this "
+              "machine's memory asks for; off: one, or the run is refused",
+              [&field] {
+                  if (field == OptimPart::kAccumulateAuto) return std::string("auto");
+                  return field == OptimPart::kAccumulateOff ? "off" : std::to_string(field);
+              },
+              [&field](const std::string& text) {
+                  if (text == "auto" || text == "off") {
+                      field =
+                          text == "auto" ? OptimPart::kAccumulateAuto : OptimPart::kAccumulateOff;
+                      return;
+                  }
+                  const double number = parse_number(text);
+                  if (!(number >= 1 && number <= 1e6 && number == std::floor(number)))
+                      throw UsageError(
+                          fmt::format("expected auto, off or a number from 1, found '{}'", text));
+                  field = std::int64_t(number);
+              },
+              Settings::Kind::list, "auto, off, or a number from 1"});
+}
+
 void bind_optim(Settings& s, OptimPart& p) {
     s.choice("optim.name", p.name,
              {{"adamw", OptimizerKind::adamw},
@@ -161,8 +190,7 @@ void bind_optim(Settings& s, OptimPart& p) {
              {{"none", ClipKind::none}, {"norm", ClipKind::norm}, {"value", ClipKind::value}},
              "gradients are cut by their common norm, one by one, or not");
     s.number("optim.clip_at", p.clip_at, 1e-9, 1e9, "the largest norm or value");
-    s.integer("optim.accumulate", p.accumulate, 1,
-              "parts that a batch is worked through in, to save memory");
+    bind_accumulate(s, p.accumulate);
 }
 
 void bind_schedule(Settings& s, SchedulePart& p) {
@@ -196,6 +224,12 @@ void bind_loss(Settings& s, LossPart& p) {
     s.flag("loss.cosub", p.cosub, "two submodels, drawn by stochastic depth, teach each other");
     s.number("loss.token_weight", p.token_weight, 0, 100,
              "token_label: weight of the tokens' term");
+    s.choice("loss.class_weights", p.class_weights,
+             {{"none", ClassWeights::none},
+              {"inverse", ClassWeights::inverse},
+              {"root", ClassWeights::root}},
+             "for classes of unequal size: each counts by the inverse of its share of the images, "
+             "or by the root of that");
 }
 
 void bind_distill(Settings& s, DistillPart& p) {
@@ -226,6 +260,10 @@ void bind_train(Settings& s, TrainPart& p) {
     s.flag("train.ema_warmup", p.ema_warmup,
            "smaller decay in the first steps: min(decay, (1 + t) / (10 + t))");
     s.integer("train.threads", p.threads, 0, "threads of the products; 0: as many as cores", 1024);
+    s.number("train.memory", p.memory, 0, 1e6,
+             "GiB that a process may use; 0: its share of what machine and container have left");
+    s.integer("train.patience", p.patience, 0,
+              "epochs without a better one, by save.best, after which the run ends; 0: never");
     bind_text(s, "train.device", p.device, "cpu, or a device of LibTorch such as cuda:0");
 }
 

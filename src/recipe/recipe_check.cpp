@@ -41,7 +41,7 @@ void check_ranges(const Recipe& recipe) {
 void check_batch(const Recipe& recipe) {
     const std::int64_t batch = recipe.data.batch;
     const std::int64_t parts = recipe.optim.accumulate;
-    require(batch % parts == 0, "optim.accumulate",
+    require(parts < 1 || batch % parts == 0, "optim.accumulate",
             fmt::format("a divisor of data.batch {}, found {}", batch, parts));
     const bool mixes = recipe.augment.mixup > 0 || recipe.augment.cutmix > 0;
     require(!mixes || batch % 2 == 0, "data.batch",
@@ -53,7 +53,7 @@ void check_schedule(const Recipe& recipe) {
     const SchedulePart& s = recipe.schedule;
     require(s.warmup <= s.epochs, "schedule.warmup",
             fmt::format("at most schedule.epochs {}, found {}", s.epochs, s.warmup));
-    // Only what is written is compared: a small batch may well push the scaled rate below min_lr.
+    // Only what is written is compared: a small batch lowers both.
     require(s.name != ScheduleKind::cosine || s.min_lr <= recipe.optim.lr, "schedule.min_lr",
             fmt::format("at most optim.lr {}, found {}", recipe.optim.lr, s.min_lr));
 }
@@ -67,6 +67,8 @@ void check_loss(const Recipe& recipe) {
                         "found {}",
                         loss.smoothing));
     require(!loss.cosub || loss.name == LossKind::bce, "loss.cosub", "loss.name bce");
+    require(loss.class_weights == ClassWeights::none || loss.name == LossKind::cross_entropy,
+            "loss.class_weights", "loss.name cross_entropy, or none");
     if (loss.name != LossKind::token_label) return;
     const SettingList settings = model_settings(recipe.model.name, recipe.model.settings);
     const auto head = std::ranges::find(settings, "aux_head", &SettingList::value_type::first);
@@ -114,6 +116,8 @@ void check(const Recipe& recipe) {
     check_distillation(recipe);
     require(recipe.save.best != "top1_ema" || recipe.train.ema > 0, "save.best",
             "train.ema above 0 for top1_ema");
+    require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
+            "validation data, as it waits for a better result; found data.val none");
 }
 
 }  // namespace cait

@@ -1,13 +1,17 @@
 #include "recipe/recipe_keys.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "cait/error.h"
 #include "core/suggest.h"
 #include "recipe/model_settings.h"
+#include "weights/weight_file.h"
 
 namespace cait {
 
@@ -35,6 +39,62 @@ bool set_model_setting(ModelPart& model, const std::string& key, const std::stri
     else
         model.settings.emplace_back(key, value);
     return true;
+}
+
+// Weights that say which model they are: that one is meant, unless another is named. The recipe's
+// own settings then give way to the file's, but for what only training knows.
+void take_model_of_weights(Recipe& recipe, std::vector<std::string>& notes) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(recipe.model.weights, ignored)) return;
+    const auto metadata = open_weights(recipe.model.weights).metadata;
+    const auto name = metadata.find("cait.model");
+    if (name == metadata.end()) return;
+    ModelPart& model = recipe.model;
+    const bool renamed = model.name != name->second;
+    if (renamed) change_model(recipe, name->second);
+    std::vector<std::string> gone;
+    std::erase_if(model.settings, [&](const auto& setting) {
+        if (setting.first.find("drop") != std::string::npos) return false;
+        gone.push_back("model." + setting.first);
+        return true;
+    });
+    if (renamed || !gone.empty())
+        notes.push_back(fmt::format(
+            "the model is that of {}: {}{}", model.weights, model.name,
+            gone.empty() ? ""
+                         : fmt::format(", in place of the recipe's {}", fmt::join(gone, ", "))));
+}
+
+bool sets(const SettingList& values, std::string_view key) {
+    return std::ranges::find(values, key, &SettingList::value_type::first) != values.end();
+}
+
+// Another learning rate: where the schedule starts and ends keeps its ratio to the peak.
+void scale_ends(Recipe& recipe, const Recipe& before, const SettingList& values,
+                std::vector<std::string>& notes) {
+    const double factor = recipe.optim.lr / before.optim.lr;
+    if (factor == 1) return;
+    std::vector<std::string> moved;
+    const auto scale = [&](const char* key, double& field) {
+        if (field == 0 || sets(values, key)) return;
+        const double old = std::exchange(field, field * factor);
+        moved.push_back(fmt::format("{} {:g} -> {:g}", key, old, field));
+    };
+    scale("schedule.min_lr", recipe.schedule.min_lr);
+    scale("schedule.warmup_lr", recipe.schedule.warmup_lr);
+    if (!moved.empty()) notes.push_back(fmt::format("with optim.lr: {}", fmt::join(moved, ", ")));
+}
+
+// Fewer epochs than the warm-up leaves room for: it keeps its share of the run.
+void shorten_warmup(Recipe& recipe, const Recipe& before, const SettingList& values,
+                    std::vector<std::string>& notes) {
+    SchedulePart& schedule = recipe.schedule;
+    if (schedule.warmup <= schedule.epochs / 2 || sets(values, "schedule.warmup")) return;
+    if (schedule.epochs >= before.schedule.epochs) return;
+    const double old = schedule.warmup;
+    schedule.warmup = before.schedule.warmup / before.schedule.epochs * schedule.epochs;
+    notes.push_back(fmt::format("schedule.warmup {:g} -> {:.3g}, to fit schedule.epochs {:g}", old,
+                                schedule.warmup, schedule.epochs));
 }
 
 }  // namespace
@@ -88,13 +148,26 @@ std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
 }
 
 std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values) {
-    std::vector<std::string> left_out;
+    std::vector<std::string> notes;
+    const Recipe before = recipe;
     const auto name = std::find_if(values.rbegin(), values.rend(),
                                    [](const auto& value) { return value.first == "model.name"; });
-    if (name != values.rend()) left_out = change_model(recipe, name->second);
+    if (name != values.rend())
+        if (const auto left_out = change_model(recipe, name->second); !left_out.empty())
+            notes.push_back(fmt::format("left out of the recipe, as {} has no such setting: {}",
+                                        name->second, fmt::join(left_out, ", ")));
+    const auto weights = std::find_if(values.rbegin(), values.rend(), [](const auto& value) {
+        return value.first == "model.weights";
+    });
+    if (weights != values.rend()) {
+        set_recipe_value(recipe, "model.weights", weights->second);
+        if (name == values.rend()) take_model_of_weights(recipe, notes);
+    }
     for (const auto& [key, value] : values)
         if (key != "model.name") set_recipe_value(recipe, key, value);
-    return left_out;
+    scale_ends(recipe, before, values, notes);
+    shorten_warmup(recipe, before, values, notes);
+    return notes;
 }
 
 }  // namespace cait

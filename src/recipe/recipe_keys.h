@@ -33,7 +33,9 @@ void set_recipe_value(Recipe& recipe, const std::string& key, const std::string&
 std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
 
 // Key after key, the model's name first: it decides which of the recipe's own settings still mean
-// something. Returns those that went, as change_model does.
+// something. What hangs on a value that is set goes with it, unless it is set too: min_lr and
+// warmup_lr with lr, the warm-up with a number of epochs that it does not fit. Returns a line for
+// people about everything that changed beside the values.
 std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values);
 
 // The ranges of all fields and the rules across them. Throws UsageError that names the key and the

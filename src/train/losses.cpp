@@ -81,12 +81,16 @@ void LossInput::take(const TorchTensors& outputs) {
     logits_aux = get("logits_aux");
 }
 
-Loss::Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model)
+Loss::Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model,
+           const std::vector<double>& class_weights)
     : loss_(loss),
       distill_(distill),
       classes_(model.architecture->common().classes),
       taps_(taps_of(record(model))) {
     check_settings(loss_, distill_, classes_);
+    if (class_weights.empty()) return;
+    class_weights_ = at::tensor(class_weights, at::kFloat);
+    check_shape("class_weights", class_weights_, {classes_});
 }
 
 LossResult Loss::operator()(const LossInput& input) const {
@@ -141,9 +145,15 @@ at::Tensor Loss::label_loss(const at::Tensor& logits, const LossInput& input) co
     }
     if (!input.targets.defined() && loss_.smoothing == 0) {
         check_shape("labels", input.labels, {rows});
-        return at::cross_entropy_loss(logits, input.labels);
+        return at::cross_entropy_loss(logits, input.labels, weights_for(logits));
     }
-    return soft_cross_entropy(logits, targets_of(input, rows));
+    const at::Tensor targets = targets_of(input, rows);
+    const at::Tensor weights = weights_for(logits);
+    return soft_cross_entropy(logits, weights.defined() ? targets * weights : targets);
+}
+
+at::Tensor Loss::weights_for(const at::Tensor& logits) const {
+    return class_weights_.defined() ? class_weights_.to(logits.options()) : class_weights_;
 }
 
 // "All Tokens Matter: Token Labeling for Training Better Vision Transformers", Jiang et al. 2021

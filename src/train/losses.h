@@ -39,12 +39,16 @@ class Loss {
 public:
     // Throws UsageError for settings that contradict each other, or when the model has no head for
     // the loss.
-    Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model);
+    // `class_weights`: one per class, for cross-entropy; empty: all count the same.
+    Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model,
+         const std::vector<double>& class_weights = {});
 
     // With cosub the logits have twice the rows of the targets: image i is also image B + i. (The
     // labels or targets may be doubled as well.) Throws Error where a tensor is missing or does not
     // fit.
     LossResult operator()(const LossInput& input) const;
+
+    std::int64_t classes() const { return classes_; }
 
     // The outputs of the model that training needs, for recording it.
     const std::vector<std::string>& taps() const { return taps_; }
@@ -52,6 +56,7 @@ public:
 private:
     at::Tensor targets_of(const LossInput& input, std::int64_t rows) const;
     at::Tensor label_loss(const at::Tensor& logits, const LossInput& input) const;
+    at::Tensor weights_for(const at::Tensor& logits) const;
     at::Tensor token_loss(const LossInput& input, std::int64_t rows) const;
     at::Tensor distillation(const at::Tensor& logits, const at::Tensor& teacher) const;
     LossResult cosub(const at::Tensor& logits, const LossInput& input) const;
@@ -60,6 +65,7 @@ private:
     LossPart loss_;
     DistillPart distill_;
     std::int64_t classes_;
+    at::Tensor class_weights_;  // [K]; undefined: all count the same
     std::vector<std::string> taps_;
 };
 

@@ -1,7 +1,9 @@
 #include "train/teacher.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cait/error.h"
@@ -24,8 +26,10 @@ Model load_teacher(const DistillPart& distill, std::int64_t classes) {
                             distill.teacher));
         return Model::load(distill.teacher);
     }
-    // A file of ours says how many classes it has; any other one must have the student's.
-    const Model model =
+    // A file of ours says which classes it has; any other one must have as many as the student.
+    Model named = Model::load(distill.weights, distill.teacher);
+    if (!named.classes().empty()) return named;
+    Model model =
         Model::load(distill.weights, distill.teacher, {{"classes", std::to_string(classes)}});
     for (const std::string& note : model.notes())
         if (note.find("classes") != std::string::npos)
@@ -70,7 +74,8 @@ Graph teacher_graph(const ModelSpec& spec, Distillation kind) {
 }  // namespace
 
 Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision precision,
-                 at::Device device, const std::optional<Preprocessing>& given)
+                 at::Device device, const std::optional<Preprocessing>& given,
+                 const std::vector<std::string>& classes)
     : temperature_(distill.temperature), caches_(distill.cache) {
     context_.precision = precision;
     context_.memory = std::make_shared<CpuMemory>();
@@ -80,7 +85,7 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
     const CommonConfig& common = model.spec().architecture->common();
     name_ = model.spec().name;
     size_ = common.image_size;
-    check_same("classes", common.classes, name_, pupil.classes, student.name);
+    match_classes(model, student, classes, device);
     check_same("channels", common.channels, name_, pupil.channels, student.name);
     executor_ = std::make_unique<TorchExecutor>(teacher_graph(model.spec(), distill.kind));
     for (const auto& [name, tensor] : model.weights())
@@ -94,6 +99,46 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
     offset_ = ((by_channel(given->mean) - by_channel(wanted.mean)) / divisor).to(device);
 }
 
+void Teacher::match_classes(const Model& model, const ModelSpec& student,
+                            const std::vector<std::string>& classes, at::Device device) {
+    const std::vector<std::string>& own = model.classes();
+    if (own == classes && !own.empty()) return;
+    const std::int64_t count = model.spec().architecture->common().classes;
+    if (own.empty() || classes.empty()) {
+        check_same("classes", count, name_, student.architecture->common().classes, student.name);
+        if (!classes.empty())
+            note_ = fmt::format(
+                "the teacher {} does not name its {} classes: they are taken in the data's order",
+                name_, count);
+        return;
+    }
+    std::vector<std::int64_t> order;
+    std::vector<std::string> missing;
+    for (const std::string& name : classes) {
+        const auto found = std::ranges::find(own, name);
+        if (found == own.end()) missing.push_back(name);
+        order.push_back(found - own.begin());
+    }
+    if (!missing.empty()) {
+        constexpr std::size_t kShown = 5;
+        const auto end = missing.begin() + std::ptrdiff_t(std::min(missing.size(), kShown));
+        throw Error(fmt::format(
+            "distill.teacher {}: expected every class of the student {}, but {} of {} are not "
+            "among the teacher's {}: {}{}",
+            name_, student.name, missing.size(), classes.size(), own.size(),
+            fmt::join(missing.begin(), end, ", "), missing.size() > kShown ? " …" : ""));
+    }
+    order_ = at::tensor(order, at::kLong).to(device);
+    note_ = fmt::format(
+        "the teacher {} knows the {} classes in another order{}: matched by name", name_,
+        classes.size(),
+        own.size() > classes.size() ? fmt::format(", among {}", own.size()) : std::string());
+}
+
+at::Tensor Teacher::as_student(const at::Tensor& values) const {
+    return order_.defined() ? values.index_select(-1, order_) : values;
+}
+
 at::Tensor Teacher::prepared(const at::Tensor& images) const {
     at::Tensor result = images;
     if (images.dim() == 4 && (images.size(2) != size_.height || images.size(3) != size_.width))
@@ -103,13 +148,15 @@ at::Tensor Teacher::prepared(const at::Tensor& images) const {
 
 at::Tensor Teacher::logits(const at::Tensor& images) {
     const at::NoGradGuard no_gradients;
-    return executor_->run(prepared(images), weights_, context_).at("logits").to(at::kFloat);
+    const at::Tensor logits = executor_->run(prepared(images), weights_, context_).at("logits");
+    return as_student(logits).to(at::kFloat);
 }
 
 at::Tensor Teacher::token_probabilities(const at::Tensor& images, Grid grid) {
     const at::NoGradGuard no_gradients;
     const at::Tensor logits =  // [B, N, K]
-        executor_->run(prepared(images), weights_, context_).at(kTokenLogits).to(at::kFloat);
+        as_student(executor_->run(prepared(images), weights_, context_).at(kTokenLogits))
+            .to(at::kFloat);
     const at::Tensor found = at::softmax(logits / temperature_, -1);
     const Grid own = executor_->graph().patch_grid;
     const at::Tensor map =

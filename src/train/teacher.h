@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "cait/train.h"
 #include "data/sample_key.h"
@@ -20,13 +21,15 @@ namespace cait {
 
 class Teacher {
 public:
-    // distill.teacher is a model file, or a name of the catalogue with distill.weights. Throws
-    // Error, with both models' names, when the classes or the channels are not the student's.
-    // `given` says how the student's images were normalised; without it, they are taken to be as
-    // the teacher wants.
+    // distill.teacher is a model file, or a name of the catalogue with distill.weights. Its classes
+    // are brought to the student's order by name; where its file has no names, there have to be as
+    // many. Throws Error, with both models' names, when a class of `classes`, the student's, is
+    // missing or the channels differ. `given` says how the student's images were normalised;
+    // without it, they are taken to be as the teacher wants.
     Teacher(const DistillPart& distill, const ModelSpec& student,
             Precision precision = Precision::fp32, at::Device device = at::kCPU,
-            const std::optional<Preprocessing>& given = {});
+            const std::optional<Preprocessing>& given = {},
+            const std::vector<std::string>& classes = {});
 
     // images [B, C, H, W] as the student gets them → [B, K] float32, without a gradient. They are
     // resized (bicubic) and normalised again where the teacher expects something else.
@@ -41,12 +44,19 @@ public:
     at::Tensor token_probabilities(const at::Tensor& images, Grid grid);
 
     const std::string& name() const { return name_; }
+    const std::string& note() const { return note_; }  // how classes were matched; empty: as named
     std::size_t cached() const { return cache_.size(); }
 
 private:
     at::Tensor prepared(const at::Tensor& images) const;
+    void match_classes(const Model& model, const ModelSpec& student,
+                       const std::vector<std::string>& classes, at::Device device);
+    // Values per class in the student's order; the last dimension are the classes.
+    at::Tensor as_student(const at::Tensor& values) const;
 
     std::string name_;
+    std::string note_;
+    at::Tensor order_;  // [K] of the teacher's classes; undefined: the student's order
     std::unique_ptr<TorchExecutor> executor_;
     TorchTensors weights_;
     ImageSize size_;

@@ -6,25 +6,24 @@
 #include <cmath>
 
 #include "core/isa.h"
+#include "data/holdout.h"
 #include "models/catalogue.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
-#include "torch/runtime.h"
 #include "train/evaluate_model.h"
 #include "train/evaluation_loader.h"
 #include "train/optim/schedule.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_records.h"
-#include "train/training_data.h"
-#include "train/training_model.h"
-#include "train/training_step.h"
+#include "train/run_plan.h"
 
 namespace cait {
 
 namespace {
 
 constexpr std::uint64_t kMostSkippedInARow = 3;
+constexpr double kRecent = 0.05;  // weight of a step in the mean of the latest ones
 
 using Clock = std::chrono::steady_clock;
 
@@ -49,87 +48,105 @@ private:
     Metrics evaluate(const TorchTensors& weights);
     void save();
     bool improves(const Metrics& metrics, const std::optional<Metrics>& ema);
+    bool out_of_patience() const;
+    bool is_over() const;
+    CheckpointWriter::Facts facts_of(const Metrics& metrics) const;
     int agreed_stop();
     void note(const std::string& text);
+    RunFacts facts() const;
+    const Recipe& recipe() const { return plan_.recipe; }
 
-    const Recipe& recipe_;
     const TrainOptions& options_;
     ProcessGroup& group_;
     std::optional<RunFolder> folder_;  // of the first process
+    RunPlan plan_;
     std::optional<RunRecords> records_;
     RunState state_;
-    TrainingData data_;
-    std::optional<Model> model_;
     std::optional<CheckpointWriter> checkpoints_;  // of the first process
-    std::unique_ptr<TrainingStep> step_;
     std::unique_ptr<Loader> loader_;
-    LoaderPlace place_;
-    ImageSize size_;
-    std::uint64_t steps_per_epoch_ = 0, epochs_ = 0, record_every_ = 1;
+    SchedulePart schedule_;  // for the batch
     double base_lr_ = 0;
+    std::uint64_t record_every_ = 1;
     EpochTotals recorded_;          // the part of the epoch's totals that is in the log
     std::optional<Metrics> shown_;  // the evaluation that the report shows
-    double run_seconds_ = 0;        // of this process, for the time left
-    std::uint64_t run_steps_ = 0;
+    double step_seconds_ = 0;       // of late, for rate and time left
+    std::uint64_t run_steps_ = 0;   // of this process
 };
 
 TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, ProcessGroup& group)
-    : recipe_(recipe), options_(options), group_(group) {
-    if (group_.is_main())
-        folder_.emplace(options.resume ? RunFolder::open(options.folder)
-                                       : RunFolder::create(options.folder, recipe));
-    group_.barrier();  // the recipe is there, or the run has ended
+    : options_(options), group_(group) {
+    if (group_.is_main()) {
+        if (options.resume)
+            folder_.emplace(RunFolder::open(options.folder));
+        else
+            RunFolder::require_free(options.folder);
+    }
+    group_.barrier();  // nobody reads the state of a run that another program is training
     const std::filesystem::path state_file = options.folder / "state.safetensors";
-    const bool resuming = options.resume && std::filesystem::exists(state_file);
     std::optional<RunState> saved;
-    if (resuming) saved = load_state(state_file);
-
-    keep_freed_memory();
-    use_all_cores();
-    if (recipe.train.threads > 0) set_threads(int(recipe.train.threads));
-    place_ = {
-        .rank = std::size_t(group_.rank()),
-        .world = std::size_t(group_.world()),
-        .threads = int(recipe.data.threads > 0 ? recipe.data.threads : at::get_num_threads())};
-
-    data_ = open_training_data(recipe.data, saved ? saved->classes : std::vector<std::string>());
-    model_.emplace(training_model(recipe, *data_.train));
-    for (const std::string& text : model_->notes()) note(text);
-    Preprocessing preprocessing = model_->preprocessing();
-    if (saved) {
-        preprocessing = saved->preprocessing;
-    } else {
-        choose_normalisation(recipe.data, *data_.train, preprocessing);
-        if (recipe.eval.crop_ratio > 0) preprocessing.crop_ratio = recipe.eval.crop_ratio;
-        preprocessing.crop_mode = recipe.eval.crop_mode;
+    if (options.resume && std::filesystem::exists(state_file)) saved = load_state(state_file);
+    plan_ = plan_run(recipe, saved, options.folder, group_);
+    // Written only now: a run that cannot start leaves nothing behind.
+    if (group_.is_main()) {
+        if (!folder_) folder_.emplace(RunFolder::create(options.folder, plan_.recipe));
+        if (plan_.data.held_out && !saved)
+            write_holdout(*plan_.data.val, RunFolder::holdout_of(options.folder));
     }
-    model_->set_preprocessing(preprocessing);
-    size_ = model_->spec().architecture->common().image_size;
-    steps_per_epoch_ = training_sampler(recipe, *data_.train, place_).batches();
-    epochs_ = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
-    record_every_ = std::clamp<std::uint64_t>(steps_per_epoch_ / 20, 1, 100);
-    base_lr_ = scaled_lr(recipe.optim, recipe.data.batch);
-    step_ = std::make_unique<TrainingStep>(recipe, *model_, group_);
-    state_.preprocessing = preprocessing;
-    state_.classes = data_.train->classes();
+    for (const std::string& text : plan_.notes)
+        if (group_.is_main()) options_.observer.note(text);
+
+    record_every_ = std::clamp<std::uint64_t>(plan_.steps_per_epoch / 20, 1, 100);
+    base_lr_ = scaled_lr(recipe.optim, plan_.recipe.data.batch);
+    schedule_ = scaled_schedule(recipe.schedule, recipe.optim, plan_.recipe.data.batch);
+    state_.preprocessing = plan_.model.preprocessing();
+    state_.classes = plan_.data.train->classes();
     if (saved) resume(*saved);
-    place_.start = state_.position;
+    plan_.place.start = state_.position;
     if (folder_) {
-        checkpoints_.emplace(*folder_, recipe_, *model_);
-        records_.emplace(*folder_, resuming, state_.step, recipe_);
+        checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
+        records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
+        for (const std::string& text : plan_.notes) records_->add_note(text);
     }
-    if (options.resume && !resuming) note("no checkpoint yet: the run starts from the beginning");
+    if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
     loader_ = training_loader(
-        recipe, data_, preprocessing, size_, place_,
+        plan_.recipe, plan_.data, plan_.model.preprocessing(), plan_.size, plan_.place,
         [this](const BadImage& b) { note(fmt::format("skipped {}: {}", b.name, b.reason)); });
+    if (group_.is_main()) options_.observer.start(facts());
+}
+
+RunFacts TrainingRun::facts() const {
+    const ModelInfo info = plan_.model.info();
+    const std::int64_t parts = recipe().optim.accumulate;
+    const std::int64_t batch = recipe().data.batch / group_.world();
+    return {.model = info.name,
+            .params = info.params,
+            .image_height = info.image_height,
+            .image_width = info.image_width,
+            .classes = state_.classes.size(),
+            .train_images = plan_.data.train->size(),
+            .val_images = plan_.data.val ? plan_.data.val->size() : 0,
+            .train_data = recipe().data.train,
+            .val_data = plan_.data.val_text,
+            .epochs = plan_.epochs,
+            .steps_per_epoch = plan_.steps_per_epoch,
+            .batch = recipe().data.batch,
+            .parts = parts,
+            .lr = base_lr_,
+            .threads = at::get_num_threads(),
+            .processes = group_.world(),
+            .precision = recipe().train.precision,
+            .isa = std::string(isa_name(used_isa())),
+            .memory = plan_.memory ? plan_.memory->peak(batch / parts) : 0,
+            .folder = options_.folder};
 }
 
 void TrainingRun::resume(const RunState& saved) {
-    step_->load_state(saved.tensors, (options_.folder / "state.safetensors").string());
+    plan_.step->load_state(saved.tensors, (options_.folder / "state.safetensors").string());
     state_ = saved;
     state_.tensors.clear();
     recorded_ = state_.totals;
-    note(fmt::format("going on at epoch {} of {}, step {}", state_.position.epoch + 1, epochs_,
+    if (is_over()) return;
+    note(fmt::format("going on at epoch {} of {}, step {}", state_.position.epoch + 1, plan_.epochs,
                      state_.step));
 }
 
@@ -142,7 +159,7 @@ void TrainingRun::note(const std::string& text) {
 TrainOutcome TrainingRun::run() {
     TrainOutcome outcome;
     Clock::time_point before = Clock::now();
-    while (outcome.stopped_by == 0) {
+    while (outcome.stopped_by == 0 && !is_over()) {
         Batch* batch = loader_->next();
         if (batch == nullptr) break;
         const bool last = batch->last_of_epoch;
@@ -151,28 +168,30 @@ TrainOutcome TrainingRun::run() {
         const Clock::time_point now = Clock::now();
         const double seconds = seconds_between(before, now);
         state_.totals.seconds += seconds;
-        run_seconds_ += seconds;
         ++run_steps_;
+        step_seconds_ += (seconds - step_seconds_) * std::max(kRecent, 1 / double(run_steps_));
         before = now;
         outcome.stopped_by = agreed_stop();
         if (last) {
             end_epoch();
         } else if (outcome.stopped_by != 0 ||
-                   (recipe_.save.steps > 0 &&
-                    state_.step % std::uint64_t(recipe_.save.steps) == 0)) {
+                   (recipe().save.steps > 0 &&
+                    state_.step % std::uint64_t(recipe().save.steps) == 0)) {
             save();
         }
         before = last ? Clock::now() : before;
     }
     if (state_.best.any) outcome.best = state_.best.value;
     outcome.skipped = state_.skipped;
+    outcome.steps = run_steps_;
+    outcome.patience_ran_out = out_of_patience();
     return outcome;
 }
 
 void TrainingRun::take_step(Batch& batch, double data_seconds) {
-    const double lr = learning_rate(recipe_.schedule, base_lr_, std::int64_t(steps_per_epoch_),
+    const double lr = learning_rate(schedule_, base_lr_, std::int64_t(plan_.steps_per_epoch),
                                     std::int64_t(state_.step));
-    const StepResult result = step_->run(batch, state_.step, lr);
+    const StepResult result = plan_.step->run(batch, state_.step, lr);
     ++state_.step;
     if (!result.first_bad.empty()) {
         ++state_.skipped;
@@ -202,36 +221,36 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
 void TrainingRun::record_step(double lr) {
     if (!records_) return;
     const EpochTotals& totals = state_.totals;
-    const std::uint64_t in_epoch = (state_.step - 1) % steps_per_epoch_ + 1;
-    if (in_epoch % record_every_ == 0 || in_epoch == steps_per_epoch_) {
-        records_->train(state_, double(state_.step) / double(steps_per_epoch_), lr,
+    const std::uint64_t in_epoch = (state_.step - 1) % plan_.steps_per_epoch + 1;
+    if (in_epoch % record_every_ == 0 || in_epoch == plan_.steps_per_epoch) {
+        records_->train(state_, double(state_.step) / double(plan_.steps_per_epoch), lr,
                         totals - recorded_);
         recorded_ = totals;
     }
     const double steps = double(std::max<std::uint64_t>(totals.steps, 1));
-    const double each = run_steps_ == 0 ? 0 : run_seconds_ / double(run_steps_);
+    const double each = step_seconds_;
     options_.observer.step(
-        {.epoch = (state_.step - 1) / steps_per_epoch_,
-         .epochs = epochs_,
+        {.epoch = (state_.step - 1) / plan_.steps_per_epoch,
+         .epochs = plan_.epochs,
          .batch = in_epoch,
-         .batches = steps_per_epoch_,
+         .batches = plan_.steps_per_epoch,
          .loss = totals.loss / steps,
          .accuracy = totals.images == 0 ? 0 : totals.correct / double(totals.images),
          .lr = lr,
-         .images_per_second = each > 0 ? double(recipe_.data.batch) / each : 0,
-         .seconds_left = each * double(epochs_ * steps_per_epoch_ - state_.step)});
+         .images_per_second = each > 0 ? double(recipe().data.batch) / each : 0,
+         .seconds_left = each * double(plan_.epochs * plan_.steps_per_epoch - state_.step)});
 }
 
 Metrics TrainingRun::evaluate(const TorchTensors& weights) {
-    const TorchExecutor executor(record(model_->spec()));
-    const auto loader = evaluation_loader(data_.val, model_->preprocessing(), size_,
-                                          {.batch = std::size_t(recipe_.data.val_batch),
-                                           .threads = place_.threads,
-                                           .rank = place_.rank,
-                                           .world = place_.world});
+    const TorchExecutor executor(record(plan_.model.spec()));
+    const auto loader = evaluation_loader(plan_.data.val, plan_.model.preprocessing(), plan_.size,
+                                          {.batch = std::size_t(recipe().data.val_batch),
+                                           .threads = plan_.place.threads,
+                                           .rank = plan_.place.rank,
+                                           .world = plan_.place.world});
     EvaluateContext context;
-    context.precision = recipe_.train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
-    const std::size_t share = data_.val->size() / place_.world;
+    context.precision = recipe().train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
+    const std::size_t share = plan_.data.val->size() / plan_.place.world;
     EvaluateModelOptions options;
     options.progress = [&](std::size_t done) { options_.observer.evaluating(done, share); };
     Metrics metrics = evaluate_model(executor, weights, *loader, context, options).metrics;
@@ -245,7 +264,7 @@ Metrics TrainingRun::evaluate(const TorchTensors& weights) {
 }
 
 bool TrainingRun::improves(const Metrics& metrics, const std::optional<Metrics>& ema) {
-    const std::string& by = recipe_.save.best;
+    const std::string& by = recipe().save.best;
     double value = metrics.top1();
     if (by == "top5") value = metrics.top5();
     if (by == "loss") value = -metrics.loss();
@@ -255,10 +274,27 @@ bool TrainingRun::improves(const Metrics& metrics, const std::optional<Metrics>&
     return true;
 }
 
+bool TrainingRun::out_of_patience() const {
+    const auto patience = std::uint64_t(recipe().train.patience);
+    return patience > 0 && state_.best.any && state_.position.epoch >= state_.best.epoch + patience;
+}
+
+bool TrainingRun::is_over() const {
+    return state_.position.epoch >= plan_.epochs || out_of_patience();
+}
+
+CheckpointWriter::Facts TrainingRun::facts_of(const Metrics& metrics) const {
+    return {{"top1", fmt::format("{:.4f}", metrics.top1())},
+            {"top5", fmt::format("{:.4f}", metrics.top5())},
+            {"val_loss", fmt::format("{:.4f}", metrics.loss())},
+            {"val_data", plan_.data.val_text},
+            {"val_images", std::to_string(metrics.images())}};
+}
+
 void TrainingRun::end_epoch() {
-    step_->average_statistics();
+    plan_.step->average_statistics();
     const std::uint64_t done = state_.position.epoch;  // epochs
-    EpochReport report{.epoch = done - 1, .epochs = epochs_};
+    EpochReport report{.epoch = done - 1, .epochs = plan_.epochs};
     const EpochTotals totals = state_.totals;
     if (totals.steps > 0) {
         report.train_loss = totals.loss / double(totals.steps);
@@ -266,33 +302,37 @@ void TrainingRun::end_epoch() {
         report.seconds = totals.seconds;
         report.images_per_second = double(totals.images) / totals.seconds;
     }
-    report.lr = learning_rate(recipe_.schedule, base_lr_, std::int64_t(steps_per_epoch_),
+    report.lr = learning_rate(schedule_, base_lr_, std::int64_t(plan_.steps_per_epoch),
                               std::int64_t(state_.step) - 1);
     state_.totals = {};
     recorded_ = {};
 
-    const bool due = done % std::uint64_t(recipe_.eval.every) == 0 || done == epochs_;
-    const TorchTensors ema = step_->ema_weights();
-    if (data_.val && due) {
-        const Metrics metrics = evaluate(step_->weights());
+    const bool due = done % std::uint64_t(recipe().eval.every) == 0 || done == plan_.epochs;
+    const TorchTensors ema = plan_.step->ema_weights();
+    if (plan_.data.val && due) {
+        const Metrics metrics = evaluate(plan_.step->weights());
         std::optional<Metrics> of_ema;
         if (!ema.empty()) of_ema = evaluate(ema);
         report.val = scores_of(metrics);
         if (of_ema) report.val_ema = scores_of(*of_ema);
         report.best = improves(metrics, of_ema);
         if (records_) records_->validation(state_, double(done), metrics, of_ema);
-        const bool shows_ema = of_ema && recipe_.save.best == "top1_ema";
+        const bool shows_ema = of_ema && recipe().save.best == "top1_ema";
+        if (checkpoints_)
+            checkpoints_->set_scores(facts_of(metrics),
+                                     of_ema ? facts_of(*of_ema) : CheckpointWriter::Facts());
         if (report.best || !shown_) shown_ = shows_ema ? *of_ema : metrics;
         if (checkpoints_ && report.best)
-            checkpoints_->save_best(shows_ema ? ema : step_->weights(), state_, steps_per_epoch_);
+            checkpoints_->save_best(shows_ema ? ema : plan_.step->weights(), state_,
+                                    plan_.steps_per_epoch);
     }
     save();
-    if (records_) records_->report(recipe_, *model_, shown_ ? &*shown_ : nullptr, data_.val.get());
+    if (records_) records_->report(recipe(), plan_.model, shown_ ? &*shown_ : nullptr, plan_.data);
     if (group_.is_main()) options_.observer.epoch(report);
 }
 
 void TrainingRun::save() {
-    if (checkpoints_) checkpoints_->save(*step_, state_, steps_per_epoch_);
+    if (checkpoints_) checkpoints_->save(*plan_.step, state_, plan_.steps_per_epoch);
 }
 
 // All processes stop after the same step, whichever of them was asked.
@@ -305,22 +345,10 @@ int TrainingRun::agreed_stop() {
     return asked.max().item<int>();
 }
 
-// What a recipe leaves to the machine, decided: the run's recipe.toml then says it, and resuming it
-// elsewhere goes on in the same precision.
-Recipe settled(Recipe recipe, const TrainOptions& options, const WorldInfo& world) {
-    if (recipe.train.precision != "auto") return recipe;
-    recipe.train.precision = has_amx() ? "bf16" : "fp32";
-    if (world.rank == 0)
-        options.observer.note(fmt::format("train.precision=auto: {}, since this processor {} AMX",
-                                          recipe.train.precision, has_amx() ? "has" : "lacks"));
-    return recipe;
-}
-
 }  // namespace
 
-TrainOutcome train(const Recipe& given, const TrainOptions& options, const WorldInfo& world) {
-    check(given);
-    const Recipe recipe = settled(given, options, world);
+TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const WorldInfo& world) {
+    check(recipe);
     ProcessGroupOptions group_options;
     group_options.device = at::Device(recipe.train.device);
     group_options.resume = "cait train --resume " + options.folder.string();
@@ -333,10 +361,8 @@ TrainOutcome train(const TrainRequest& request) {
     Recipe recipe =
         request.resume ? read_recipe(request.folder / "recipe.toml") : find_recipe(request.recipe);
     const WorldInfo world = world_from_environment();
-    for (const std::string& key : set_recipe_values(recipe, request.settings))
-        if (world.rank == 0)  // as everything else that a run tells
-            request.observer.note(
-                fmt::format("{}: left out: {} has no such setting", key, recipe.model.name));
+    for (const std::string& note : set_recipe_values(recipe, request.settings))
+        if (world.rank == 0) request.observer.note(note);  // as everything else that a run tells
     TrainOptions options;
     options.folder = request.folder;
     options.resume = request.resume;

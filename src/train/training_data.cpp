@@ -7,6 +7,7 @@
 
 #include "core/philox.h"
 #include "data/augment/mixup.h"
+#include "data/holdout.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
 #include "recipe/recipe_data.h"
@@ -37,20 +38,45 @@ std::function<void(Batch&)> mixing(const Recipe& recipe, const Mixup& mixup, Ima
     };
 }
 
+void hold_out_of(const Recipe& recipe, const std::filesystem::path& known, TrainingData& data) {
+    const double share = recipe.data.holdout;
+    data.val_text = "none: nothing is held out";
+    if (share == 0) return;
+    const auto seed = std::uint64_t(recipe.train.seed);
+    const Holdout parts =
+        known.empty() ? hold_out(data.train, share, seed) : read_holdout(data.train, known);
+    if (parts.held_out->size() == 0) {
+        data.val_text = fmt::format("none: {} images are too few to hold {:g} % out",
+                                    data.train->size(), 100 * share);
+        return;
+    }
+    data.held_out = true;
+    data.val_text = fmt::format("{} of the {} images, held out of every class by seed {}",
+                                parts.held_out->size(), data.train->size(), seed);
+    data.train = parts.kept;
+    data.val = parts.held_out;
+}
+
 }  // namespace
 
-TrainingData open_training_data(const DataPart& part, const std::vector<std::string>& known) {
+TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
+    const DataPart& part = recipe.data;
     if (part.train.empty())
         throw UsageError("data.train: expected a data set, for example --data folder:images");
     TrainingData data;
     data.train = open_dataset(part.train, Split::train);
-    if (!known.empty()) data.train = with_classes(data.train, known);
+    if (!known.classes.empty()) data.train = with_classes(data.train, known.classes);
     if (data.train->size() == 0)
         throw Error(fmt::format("{}: expected images, found none", part.train));
-    if (part.val == "none") return data;
-    data.val = open_dataset(part.val.empty() ? part.train : part.val, Split::val);
-    // By name: the validation data may lack a class, which must not shift the others.
-    data.val = with_classes(data.val, data.train->classes());
+    if (part.val == "none") {
+        data.val_text = "none";
+    } else if (!part.val.empty() || has_part(part.train, Split::val)) {
+        data.val_text = part.val.empty() ? part.train : part.val;
+        // By name: the validation data may lack a class, which must not shift the others.
+        data.val = with_classes(open_dataset(data.val_text, Split::val), data.train->classes());
+    } else {
+        hold_out_of(recipe, known.holdout, data);
+    }
     return data;
 }
 
@@ -83,9 +109,6 @@ Sampler training_sampler(const Recipe& recipe, const Dataset& train, const Loade
     if (batch % place.world != 0)
         throw UsageError(fmt::format(
             "data.batch: expected a multiple of the {} processes, found {}", place.world, batch));
-    if (batch > train.size())
-        throw UsageError(fmt::format(
-            "data.batch: expected at most the {} training images, found {}", train.size(), batch));
     return Sampler({.size = train.size(),
                     .batch = batch / place.world,
                     .seed = std::uint64_t(recipe.train.seed),

@@ -2,6 +2,7 @@
 // into loaders.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "cait/model.h"
@@ -13,12 +14,20 @@ namespace cait {
 
 struct TrainingData {
     DatasetPtr train;
-    DatasetPtr val;  // null where the recipe says "none"
+    DatasetPtr val;         // null where the recipe says "none", or nothing could be held out
+    bool held_out = false;  // val is a part of what the recipe calls training data
+    std::string val_text;   // what validates, for people
 };
 
-// `known` are the classes of a run that is taken up again; empty for a new one. Throws Error when a
-// class of the validation data is not among those of training.
-TrainingData open_training_data(const DataPart& part, const std::vector<std::string>& known);
+// What a run that is taken up again knows already; empty for a new one.
+struct KnownData {
+    std::vector<std::string> classes;
+    std::filesystem::path holdout;  // the file that says what is held out, if there is one
+};
+
+// Without validation data of its own, the recipe's share of every class is held out by its seed.
+// Throws Error when a class of the validation data is not among those of training.
+TrainingData open_training_data(const Recipe& recipe, const KnownData& known = {});
 
 // What images are normalised by; "data" measures it on up to 10,000 training images.
 void choose_normalisation(const DataPart& part, const Dataset& train, Preprocessing& preprocessing);

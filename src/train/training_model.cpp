@@ -6,6 +6,31 @@
 
 namespace cait {
 
+namespace {
+
+Model fresh_model(const Recipe& recipe, SettingList settings, const std::string& classes,
+                  std::uint64_t seed) {
+    settings.emplace_back("classes", classes);
+    return Model::create(recipe.model.name, settings, seed);
+}
+
+// Weights whose file names its classes are taken over class by class. Others say no more than how
+// many they have.
+Model model_from_weights(const Recipe& recipe, SettingList settings, const Dataset& train,
+                         std::uint64_t seed) {
+    const Model::LoadOptions options{.prefer_ema = recipe.model.prefer_ema, .seed = seed};
+    const auto load = [&] {
+        return Model::load(recipe.model.weights, recipe.model.name, settings, options);
+    };
+    std::erase_if(settings, [](const auto& setting) { return setting.first == "classes"; });
+    if (Model named = load(); !named.classes().empty())
+        return named.with_classes(train.classes(), seed);
+    settings.emplace_back("classes", std::to_string(train.classes().size()));
+    return load();
+}
+
+}  // namespace
+
 Model training_model(const Recipe& recipe, const Dataset& train) {
     SettingList settings = recipe.model.settings;
     const auto classes = std::to_string(train.classes().size());
@@ -13,12 +38,9 @@ Model training_model(const Recipe& recipe, const Dataset& train) {
         if (key == "classes" && value != classes)
             throw UsageError(
                 fmt::format("model.classes: expected the data's {}, found {}", classes, value));
-    settings.emplace_back("classes", classes);
     const auto seed = std::uint64_t(recipe.train.seed);
-    Model model = recipe.model.weights.empty()
-                      ? Model::create(recipe.model.name, settings, seed)
-                      : Model::load(recipe.model.weights, recipe.model.name, settings,
-                                    {.prefer_ema = recipe.model.prefer_ema, .seed = seed});
+    Model model = recipe.model.weights.empty() ? fresh_model(recipe, settings, classes, seed)
+                                               : model_from_weights(recipe, settings, train, seed);
     if (model.spec().architecture->common().channels != 3)
         throw UsageError("model.channels: training reads colour images: expected 3");
     model.set_classes(train.classes());

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "cait/error.h"
 #include "models/catalogue.h"
@@ -56,12 +57,15 @@ struct TrainingStep::Part {
     std::uint64_t first_image = 0;  // in the batch of all processes
 };
 
-TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group)
+TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group,
+                           const std::vector<double>& class_weights)
     : recipe_(recipe),
       group_(group),
       device_(recipe.train.device),
-      loss_(recipe.loss, recipe.distill, model.spec()),
-      executor_(record(model.spec(), {.mode = Mode::train, .taps = loss_.taps()})) {
+      loss_(recipe.loss, recipe.distill, model.spec(), class_weights),
+      executor_(record(model.spec(), {.mode = Mode::train, .taps = loss_.taps()})),
+      parts_(std::max<std::int64_t>(1, recipe.optim.accumulate)),
+      size_(model.spec().architecture->common().image_size) {
     params_ = make_parameters(executor_.graph(), model.weights(), recipe_, device_);
     by_name_ = tensors_of(params_);
     std::vector<at::Tensor> trained;
@@ -74,7 +78,7 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
         ema_ = std::make_unique<Ema>(recipe_.train.ema, recipe_.train.ema_warmup, params_);
     if (recipe_.distill.kind != Distillation::none)
         teacher_ = std::make_unique<Teacher>(recipe_.distill, model.spec(), precision_of(recipe_),
-                                             device_, model.preprocessing());
+                                             device_, model.preprocessing(), model.classes());
     if (group_.world() > 1) sync_ = std::make_unique<GradientSync>(trained, group_);
 }
 
@@ -131,9 +135,8 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
                       .to(device_);
 
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
-    const std::int64_t parts = recipe_.optim.accumulate;
-    const std::int64_t size = count / parts;
-    for (std::int64_t p = 0; p < parts; ++p) {
+    const std::int64_t size = count / parts_;
+    for (std::int64_t p = 0; p < parts_; ++p) {
         const std::int64_t begin = p * size;
         const Part part{
             .images = images.narrow(0, begin, size),
@@ -145,15 +148,33 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
         const LossResult loss = forward(part, step);
         if (result.first_bad.empty() && !is_finite(loss.total.detach()))
             result.first_bad = find_bad(part, step);
-        sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts);
+        sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts_);
         sums[1] += loss.correct.to(at::kCPU, at::kDouble);
         result.forward_seconds += watch.lap();
-        if (sync_) sync_->set_enabled(p + 1 == parts);
-        (loss.total / double(parts)).backward();
+        if (sync_) sync_->set_enabled(p + 1 == parts_);
+        (loss.total / double(parts_)).backward();
         result.backward_seconds += watch.lap();
     }
     sums[2] += double(count);
     return sums;
+}
+
+void TrainingStep::rehearse(std::int64_t images) {
+    std::vector<at::Tensor> statistics_before;
+    for (const at::Tensor& statistic : statistics_) statistics_before.push_back(statistic.clone());
+    const std::int64_t classes = loss_.classes();
+    // Samples that no data set has, for a teacher that remembers.
+    std::vector<SampleKey> keys(std::size_t(images),
+                                SampleKey{.sample = std::numeric_limits<std::uint64_t>::max()});
+    Part part{.images = at::zeros({images, 3, size_.height, size_.width}).to(device_),
+              .labels = at::zeros({images}, at::kLong).to(device_),
+              .targets = at::zeros({images, classes}).to(device_),
+              .keys = keys};
+    if (sync_) sync_->set_enabled(false);
+    forward(part, 0).total.backward();
+    optimizer_->zero_grad();
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < statistics_.size(); ++i) statistics_[i].copy_(statistics_before[i]);
 }
 
 StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {

@@ -32,9 +32,18 @@ struct StepResult {
 
 class TrainingStep {
 public:
-    TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group);
+    // A recipe that leaves optim.accumulate to the machine runs every batch in one part until
+    // set_parts() is called. `class_weights` as Loss takes them.
+    TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group,
+                 const std::vector<double>& class_weights = {});
 
     StepResult run(Batch& batch, std::uint64_t step, double lr);
+
+    void set_parts(std::int64_t parts) { parts_ = parts; }
+    // Forward and backward with empty images, to see how much memory that takes; changes nothing.
+    void rehearse(std::int64_t images);
+
+    const Teacher* teacher() const { return teacher_.get(); }  // null without one
 
     // Everything by name, as the state of a run keeps it; shares memory with the originals.
     std::map<std::string, Tensor> state() const;
@@ -68,6 +77,8 @@ private:
     TorchExecutor executor_;
     std::shared_ptr<CpuMemory> memory_ = std::make_shared<CpuMemory>();
     std::uint64_t weights_version_ = 0;
+    std::int64_t parts_ = 1;
+    ImageSize size_;
     std::unique_ptr<Optimizer> optimizer_;
     std::unique_ptr<Ema> ema_;
     std::unique_ptr<Teacher> teacher_;

@@ -64,16 +64,20 @@ bool is_split_layout(const std::vector<std::string>& folders) {
     });
 }
 
+// The folder of a part among those of a split layout; empty where there is none.
+std::string_view folder_of(const std::vector<std::string>& folders, Split split) {
+    for (const std::string_view name :
+         {name_of(split), split == Split::val ? std::string_view("validation") : name_of(split)})
+        if (std::ranges::find(folders, name) != folders.end()) return name;
+    return {};
+}
+
 fs::path choose_split(const DatasetUri& uri, const std::vector<std::string>& folders, Split split) {
     if (split == Split::any)
         throw UsageError(fmt::format("{}: holds {}; name one of them, as in {}/{}", uri.text,
                                      fmt::join(folders, ", "), uri.text, folders.front()));
-    const auto has = [&](std::string_view name) {
-        return std::ranges::find(folders, name) != folders.end();
-    };
-    for (const std::string_view name :
-         {name_of(split), split == Split::val ? std::string_view("validation") : name_of(split)})
-        if (has(name)) return fs::path(uri.path) / name;
+    if (const std::string_view name = folder_of(folders, split); !name.empty())
+        return fs::path(uri.path) / name;
     throw Error(fmt::format("{}: expected a folder {}, found {}", uri.text, name_of(split),
                             fmt::join(folders, ", ")));
 }
@@ -121,6 +125,11 @@ FileList list_image_folder(const fs::path& root) {
         }
     }
     return list;
+}
+
+bool folder_has_part(const fs::path& path, Split part) {
+    const std::vector<std::string> folders = list_folders(path);
+    return is_split_layout(folders) && !folder_of(folders, part).empty();
 }
 
 DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {

@@ -1,5 +1,6 @@
 #include "train/optim/schedule.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -31,6 +32,15 @@ double decayed(const SchedulePart& schedule, double base_lr, double epoch) {
 double scaled_lr(const OptimPart& optim, std::int64_t batch) {
     if (optim.lr_batch == 0) return optim.lr;
     return optim.lr * double(batch) / double(optim.lr_batch);
+}
+
+SchedulePart scaled_schedule(const SchedulePart& schedule, const OptimPart& optim,
+                             std::int64_t batch) {
+    const double factor = std::min(1.0, scaled_lr(optim, batch) / optim.lr);
+    SchedulePart scaled = schedule;
+    scaled.min_lr *= factor;
+    scaled.warmup_lr *= factor;
+    return scaled;
 }
 
 double learning_rate(const SchedulePart& schedule, double base_lr, std::int64_t steps_per_epoch,

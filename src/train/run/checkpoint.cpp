@@ -25,31 +25,40 @@ void CheckpointWriter::save(const TrainingStep& step, RunState& state,
     state.tensors = step.state();
     save_state(folder_.state(), state);
     state.tensors.clear();
-    save_model(folder_.last(), weights, state, steps_per_epoch);
+    save_model(folder_.last(), weights, state, steps_per_epoch, scores_);
     const TorchTensors ema = step.ema_weights();
-    if (!ema.empty()) save_model(folder_.last_ema(), ema, state, steps_per_epoch);
+    if (!ema.empty()) save_model(folder_.last_ema(), ema, state, steps_per_epoch, ema_scores_);
     const auto every = std::uint64_t(recipe_.save.keep_every);
     const bool epoch_is_over = state.position.batch == 0;
     if (epoch_is_over && every > 0 && state.position.epoch % every == 0)
-        save_model(folder_.epoch(state.position.epoch), weights, state, steps_per_epoch);
+        save_model(folder_.epoch(state.position.epoch), weights, state, steps_per_epoch, scores_);
 }
 
 void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& state,
                                  std::uint64_t steps_per_epoch) const {
-    save_model(folder_.best(), weights, state, steps_per_epoch);
+    save_model(folder_.best(), weights, state, steps_per_epoch,
+               recipe_.save.best == "top1_ema" ? ema_scores_ : scores_);
+}
+
+void CheckpointWriter::set_scores(Facts of_weights, Facts of_ema) {
+    scores_ = std::move(of_weights);
+    ema_scores_ = std::move(of_ema);
 }
 
 void CheckpointWriter::save_model(const std::filesystem::path& file, const TorchTensors& weights,
-                                  const RunState& state, std::uint64_t steps_per_epoch) const {
+                                  const RunState& state, std::uint64_t steps_per_epoch,
+                                  const Facts& scores) const {
     std::map<std::string, Tensor> tensors;
     for (const auto& [name, tensor] : weights) tensors.emplace(name, share_torch(tensor));
     const double epochs =
         double(state.position.epoch) + double(state.position.batch) / double(steps_per_epoch);
     Model model = model_.with_weights(std::move(tensors));
-    model.set_training({{"recipe", recipe_text(recipe_)},
-                        {"epochs", fmt::format("{:.2f}", epochs)},
-                        {"steps", std::to_string(state.step)},
-                        {"data", recipe_.data.train}});
+    Facts facts = scores;
+    facts.insert({{"recipe", recipe_text(recipe_)},
+                  {"epochs", fmt::format("{:.2f}", epochs)},
+                  {"steps", std::to_string(state.step)},
+                  {"data", recipe_.data.train}});
+    model.set_training(std::move(facts));
     model.save(file);
 }
 

@@ -20,13 +20,19 @@ public:
     void save_best(const TorchTensors& weights, const RunState& state,
                    std::uint64_t steps_per_epoch) const;
 
+    // What is known of the weights that are saved next, for their model files: "top1" and so on.
+    using Facts = std::map<std::string, std::string>;
+    void set_scores(Facts of_weights, Facts of_ema);
+
 private:
     void save_model(const std::filesystem::path& file, const TorchTensors& weights,
-                    const RunState& state, std::uint64_t steps_per_epoch) const;
+                    const RunState& state, std::uint64_t steps_per_epoch,
+                    const Facts& scores) const;
 
     const RunFolder& folder_;
     const Recipe& recipe_;
     const Model& model_;
+    Facts scores_, ema_scores_;
 };
 
 }  // namespace cait

@@ -34,6 +34,13 @@ RunFolder::~RunFolder() {
     if (lock_ >= 0) ::close(lock_);
 }
 
+void RunFolder::require_free(const std::filesystem::path& path) {
+    if (std::filesystem::exists(path / "state.safetensors"))
+        throw UsageError(fmt::format(
+            "{}: already holds a run; go on with it by --resume, or choose another --out",
+            path.string()));
+}
+
 RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& recipe) {
     std::error_code failure;
     std::filesystem::create_directories(path, failure);
@@ -41,10 +48,7 @@ RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& rec
         throw Error(
             fmt::format("{}: cannot make the folder: {}", path.string(), failure.message()));
     RunFolder folder(path);
-    if (std::filesystem::exists(folder.state()))
-        throw UsageError(fmt::format(
-            "{}: already holds a run; go on with it by --resume, or choose another --out",
-            path.string()));
+    require_free(path);
     AtomicFile file(folder.recipe());
     file.write(recipe_text(recipe));
     file.commit();

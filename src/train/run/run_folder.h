@@ -9,6 +9,8 @@ namespace cait {
 
 class RunFolder {
 public:
+    // Throws UsageError when a run is there already.
+    static void require_free(const std::filesystem::path& path);
     // A new run: makes the folder and writes the recipe. Throws UsageError when one is there.
     static RunFolder create(const std::filesystem::path& path, const Recipe& recipe);
     // A run to go on with; throws Error when there is nothing to go on from.
@@ -28,6 +30,10 @@ public:
     std::filesystem::path best() const { return path_ / "best.safetensors"; }
     std::filesystem::path last_ema() const { return path_ / "last_ema.safetensors"; }
     std::filesystem::path epoch(std::uint64_t number) const;  // "epoch-0030.safetensors"
+    // The images that are held out for validation, where some are.
+    static std::filesystem::path holdout_of(const std::filesystem::path& run) {
+        return run / "holdout.csv";
+    }
 
 private:
     explicit RunFolder(std::filesystem::path path);

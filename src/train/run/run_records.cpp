@@ -12,15 +12,18 @@ namespace cait {
 
 namespace {
 
-std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model) {
+std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
+                                 const TrainingData& data) {
     const ModelInfo info = model.info();
     return {{"model", fmt::format("{}, {:.2f} M parameters, {:.3f} GMAC per image", info.name,
                                   double(info.params) / 1e6, double(info.macs) / 1e9)},
             {"image size", fmt::format("{}x{}", info.image_height, info.image_width)},
-            {"training data", recipe.data.train},
-            {"validation data", recipe.data.val.empty() ? recipe.data.train : recipe.data.val},
+            {"training data", fmt::format("{}, {} images", recipe.data.train, data.train->size())},
+            {"validation data", data.val_text},
             {"epochs", fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
-            {"batch", fmt::format("{}", recipe.data.batch)},
+            {"batch", recipe.optim.accumulate > 1 ? fmt::format("{} in {} parts", recipe.data.batch,
+                                                                recipe.optim.accumulate)
+                                                  : fmt::format("{}", recipe.data.batch)},
             {"precision", recipe.train.precision},
             {"seed", fmt::format("{}", recipe.train.seed)},
             {"machine", machine_line()}};
@@ -87,16 +90,16 @@ void RunRecords::validation(const RunState& state, double epoch, const Metrics& 
 }
 
 void RunRecords::report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
-                        const Dataset* val) const {
+                        const TrainingData& used) const {
     ReportData data;
     data.title = fmt::format("{}: {}", folder_.path().filename().string(), recipe.model.name);
-    data.facts = facts_of(recipe, model);
+    data.facts = facts_of(recipe, model, used);
     data.notes = notes_;
     data.records = read_metrics(folder_.metrics());
     data.classes = model.classes();
     if (evaluation != nullptr) {
         data.evaluation = *evaluation;
-        if (val != nullptr) data.mistakes = report_mistakes(*val, evaluation->worst());
+        if (used.val) data.mistakes = report_mistakes(*used.val, evaluation->worst());
     }
     data.recipe = recipe_text(recipe);
     write_report(folder_.report(), data);

@@ -13,6 +13,7 @@
 #include "report/tensorboard.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_state.h"
+#include "train/training_data.h"
 
 namespace cait {
 
@@ -26,9 +27,9 @@ public:
                     const std::optional<Metrics>& ema);
 
     void add_note(const std::string& text) { notes_.push_back(text); }
-    // `val` may be null. The evaluation is that of the state which evaluated best.
+    // The evaluation is that of the state which evaluated best; null where there was none.
     void report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
-                const Dataset* val) const;
+                const TrainingData& data) const;
 
 private:
     void append(const MetricsRecord& record);

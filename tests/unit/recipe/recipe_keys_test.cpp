@@ -101,7 +101,9 @@ std::string other_value(const Settings::Key& key) {
         case Settings::Kind::integer: return std::to_string(std::stoll(key.get()) + 1);
         case Settings::Kind::number: return key.get() == "0.25" ? "0.5" : "0.25";
         case Settings::Kind::flag: return key.get() == "true" ? "false" : "true";
-        case Settings::Kind::list: return key.name == "augment.jitter" ? "0.5" : "0.5,0.75";
+        case Settings::Kind::list:
+            if (key.name == "optim.accumulate") return "2";
+            return key.name == "augment.jitter" ? "0.5" : "0.5,0.75";
         case Settings::Kind::word: {
             const std::size_t last = key.expected.rfind(", ") + 2;
             const std::string word = key.expected.substr(last);

@@ -202,5 +202,21 @@ TEST_F(Teachers, ThatCannotBeFoundAreNamed) {
                 HasSubstr("distill.teacher: expected"));
 }
 
+TEST_F(Teachers, AnswerInTheStudentsOrderOfClasses) {
+    model_.set_classes({"a", "b", "c", "d", "e"});
+    model_.save(file_);
+    torch::manual_seed(4);
+    const at::Tensor images = at::randn({2, 3, 32, 32});
+    Teacher teacher(part_, student("3"), Precision::fp32, at::kCPU, {}, {"e", "a", "c"});
+    EXPECT_TRUE(at::allclose(teacher.logits(images),
+                             direct(images).index_select(1, at::tensor({4, 0, 2}, at::kLong)), 1e-6,
+                             1e-6));
+    EXPECT_THAT(teacher.note(), HasSubstr("matched by name"));
+    EXPECT_THAT(refusal([&] {
+                    Teacher(part_, student("3"), Precision::fp32, at::kCPU, {}, {"a", "x", "y"});
+                }),
+                HasSubstr("2 of 3 are not among the teacher's 5: x, y"));
+}
+
 }  // namespace
 }  // namespace cait

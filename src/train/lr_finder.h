@@ -1,0 +1,35 @@
+// A learning-rate range test (Smith 2015, arXiv 1506.01186): the rate rises step by step from far
+// too low to far too high, and the loss tells where learning is fastest. Nothing is kept of the
+// weights.
+#pragma once
+
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "train/distributed/world.h"
+#include "train/trainer.h"
+
+namespace cait {
+
+struct LrPoint {
+    double lr = 0;
+    double loss = 0;  // of the step
+    double mean = 0;  // of the latest steps
+};
+
+struct LrFinding {
+    std::vector<LrPoint> points;  // by rising rate
+    double fastest = 0;           // the rate at which the mean falls fastest
+    double lowest = 0;            // the rate at which the mean is lowest
+    double recipe_lr = 0;  // optim.lr for the fastest, where the recipe scales it by the batch
+};
+
+// Throws as train() does. The observer gets notes and steps; the folder is not touched.
+LrFinding find_learning_rate(const Recipe& recipe, const TrainOptions& options,
+                             const WorldInfo& world = {});
+
+// What the points say; apart from the run, so that it can be tried. Throws Error when there are too
+// few of them or the loss never falls.
+LrFinding judge_rates(std::vector<LrPoint> points);
+
+}  // namespace cait

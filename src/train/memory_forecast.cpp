@@ -1,0 +1,73 @@
+#include "train/memory_forecast.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "core/cpu_limit.h"
+#include "models/catalogue.h"
+
+namespace cait {
+
+namespace {
+
+constexpr int kLoaderBatches = 3;    // one in use, two ahead: LoaderOptions::prefetch
+constexpr double kRehearsal = 2e10;  // multiply-adds that a rehearsal may cost
+constexpr double kUsedShare = 0.9;   // of what is left: the system needs some for files
+
+// A line of /proc/self/status, in bytes.
+std::int64_t own_memory(const std::string& field) {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1)) * 1024;
+    return 0;
+}
+
+// The most memory that the process had at once during `work`.
+template <class Work>
+std::int64_t peak_during(const Work& work) {
+    std::ofstream("/proc/self/clear_refs") << 5;  // forgets the peak so far
+    work();
+    return own_memory("VmHWM");
+}
+
+}  // namespace
+
+std::int64_t MemoryForecast::peak(std::int64_t images) const {
+    return fixed + std::max(per_image * images + loader, validation);
+}
+
+MemoryForecast forecast_memory(TrainingStep& step, const Model& model, std::int64_t batch,
+                               std::int64_t val_batch) {
+    const ModelInfo info = model.info();
+    const std::int64_t image = 3 * 4 * info.image_height * info.image_width;
+    const auto many = std::clamp<std::int64_t>(
+        std::int64_t(kRehearsal / double(std::max<std::int64_t>(1, info.macs))), 2, 16);
+    const std::int64_t few = many / 2;
+    step.rehearse(few);  // threads, workspaces and packed weights come with the first step
+    const std::int64_t low = peak_during([&] { step.rehearse(few); });
+    const std::int64_t high = peak_during([&] { step.rehearse(many); });
+    MemoryForecast forecast;
+    forecast.per_image = std::max<std::int64_t>(image, (high - low) / (many - few));
+    forecast.fixed = low - few * forecast.per_image;
+    forecast.loader = kLoaderBatches * batch * image;
+    // Training's loader waits with its batches while validation has its own.
+    forecast.validation =
+        forecast.loader + val_batch * (kLoaderBatches * image + info.inference_bytes);
+    return forecast;
+}
+
+std::int64_t memory_budget(int processes_here) {
+    const MemoryLimit limit = memory_limit();
+    const auto own = std::uint64_t(own_memory("VmRSS"));
+    const std::uint64_t left = std::min(limit.usable(), limit.available + own);
+    return std::int64_t(kUsedShare * double(left) / std::max(1, processes_here));
+}
+
+std::int64_t parts_within(const MemoryForecast& forecast, std::int64_t batch, std::int64_t budget) {
+    for (std::int64_t parts = 1; parts <= batch; ++parts)
+        if (batch % parts == 0 && forecast.peak(batch / parts) <= budget) return parts;
+    return 0;
+}
+
+}  // namespace cait

@@ -1,0 +1,173 @@
+#include "train/run_plan.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/isa.h"
+#include "models/catalogue.h"
+#include "torch/runtime.h"
+#include "train/class_weights.h"
+#include "train/optim/schedule.h"
+#include "train/run/run_folder.h"
+#include "train/training_model.h"
+
+namespace cait {
+
+namespace {
+
+constexpr double kGibibyte = 1 << 30;
+
+void choose_precision(RunPlan& plan) {
+    std::string& precision = plan.recipe.train.precision;
+    if (precision != "auto") return;
+    precision = has_amx() ? "bf16" : "fp32";
+    plan.notes.push_back(fmt::format("train.precision=auto: {}, since this processor {} AMX",
+                                     precision, has_amx() ? "has" : "lacks"));
+}
+
+// No batch is larger than the data.
+void fit_batch(RunPlan& plan) {
+    const auto images = std::int64_t(plan.data.train->size());
+    std::int64_t& batch = plan.recipe.data.batch;
+    const auto world = std::int64_t(plan.place.world);
+    if (batch % world != 0)
+        throw UsageError(fmt::format(
+            "data.batch: expected a multiple of the {} processes, found {}", world, batch));
+    // Repeated augmentation ends an epoch at a multiple of 256, see SamplerOptions.
+    const bool rounds = plan.recipe.data.repeats > 1 && images >= 256;
+    const std::int64_t most = rounds ? images / 256 * 256 : images;
+    if (batch <= most) return;
+    const AugmentPart& augment = plan.recipe.augment;
+    const std::int64_t step = world * (augment.mixup > 0 || augment.cutmix > 0 ? 2 : 1);
+    const std::int64_t fitting = most / step * step;
+    if (fitting == 0)
+        throw Error(fmt::format("{}: expected at least {} training images, found {}",
+                                plan.recipe.data.train, step, images));
+    plan.notes.push_back(
+        fmt::format("data.batch {} -> {}: there are {} training images", batch, fitting, images));
+    batch = fitting;
+}
+
+void choose_preprocessing(RunPlan& plan, const std::optional<RunState>& saved) {
+    const Recipe& recipe = plan.recipe;
+    Preprocessing preprocessing = plan.model.preprocessing();
+    if (saved) {
+        preprocessing = saved->preprocessing;
+    } else {
+        choose_normalisation(recipe.data, *plan.data.train, preprocessing);
+        if (recipe.eval.crop_ratio > 0) preprocessing.crop_ratio = recipe.eval.crop_ratio;
+        preprocessing.crop_mode = recipe.eval.crop_mode;
+    }
+    plan.model.set_preprocessing(preprocessing);
+}
+
+int processes_here(ProcessGroup& group) {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const std::string own = name.data();
+    return int(std::ranges::count(group.all_gather(own), own));
+}
+
+// All processes work a batch through in as many parts: what the one with the least memory needs.
+std::int64_t most_of_all(std::int64_t mine, ProcessGroup& group) {
+    std::int64_t most = 0;
+    for (const std::string& parts : group.all_gather(std::to_string(mine))) {
+        if (std::stoll(parts) == 0) return 0;
+        most = std::max<std::int64_t>(most, std::stoll(parts));
+    }
+    return most;
+}
+
+void fit_memory(RunPlan& plan, ProcessGroup& group) {
+    Recipe& recipe = plan.recipe;
+    std::int64_t& accumulate = recipe.optim.accumulate;
+    const std::int64_t batch = recipe.data.batch / std::int64_t(plan.place.world);
+    if (at::Device(recipe.train.device).is_cpu()) {
+        const std::size_t shown = plan.data.val ? plan.data.val->size() : 0;
+        plan.memory = forecast_memory(*plan.step, plan.model, batch,
+                                      std::min(recipe.data.val_batch, std::int64_t(shown)));
+        const std::int64_t left = memory_budget(processes_here(group));
+        const std::int64_t budget =
+            recipe.train.memory > 0 ? std::int64_t(recipe.train.memory * kGibibyte) : left;
+        const std::int64_t needed = most_of_all(parts_within(*plan.memory, batch, budget), group);
+        const auto gib = [](std::int64_t bytes) { return double(bytes) / kGibibyte; };
+        const double whole = gib(plan.memory->peak(batch)), there = gib(budget);
+        if (accumulate == OptimPart::kAccumulateOff && needed != 1)
+            throw Error(fmt::format(
+                "optim.accumulate=off: a batch of {} images needs {:.1f} GiB at once, {:.1f} GiB "
+                "may be used here: expected a smaller data.batch, or optim.accumulate=auto",
+                batch, whole, there));
+        if (needed == 0)
+            throw Error(fmt::format(
+                "{}: not even one image at a time fits into the memory: {:.1f} GiB are needed, "
+                "{:.1f} GiB may be used: expected a smaller model or smaller images",
+                recipe.model.name, gib(plan.memory->peak(1)), there));
+        if (accumulate == OptimPart::kAccumulateAuto && needed > 1)
+            plan.notes.push_back(fmt::format(
+                "optim.accumulate=auto: {0} parts of {1} images each: all {2} at once would need "
+                "{3:.1f} GiB, {4:.1f} GiB may be used",
+                needed, batch / needed, batch, whole, there));
+        else if (accumulate > 0 && accumulate < needed)
+            plan.notes.push_back(fmt::format(
+                "optim.accumulate={}: the run may need {:.1f} GiB, {:.1f} GiB may be used here",
+                accumulate, gib(plan.memory->peak(batch / accumulate)), there));
+        if (accumulate == OptimPart::kAccumulateAuto) accumulate = needed;
+    }
+    accumulate = std::max<std::int64_t>(1, accumulate);
+    plan.step->set_parts(accumulate);
+}
+
+void note_data(RunPlan& plan, bool resuming, const std::filesystem::path& folder) {
+    if (plan.data.held_out && !resuming)
+        plan.notes.push_back(fmt::format("no validation data: {} (csv:{})", plan.data.val_text,
+                                         RunFolder::holdout_of(folder).string()));
+    else if (!plan.data.val && plan.recipe.data.val != "none")
+        plan.notes.push_back("no validation: " + plan.data.val_text);
+}
+
+}  // namespace
+
+RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
+                 const std::filesystem::path& folder, ProcessGroup& group) {
+    keep_freed_memory();
+    use_all_cores();
+    if (recipe.train.threads > 0) set_threads(int(recipe.train.threads));
+    RunPlan plan;
+    plan.recipe = recipe;
+    plan.place = {
+        .rank = std::size_t(group.rank()),
+        .world = std::size_t(group.world()),
+        .threads = int(recipe.data.threads > 0 ? recipe.data.threads : at::get_num_threads())};
+    choose_precision(plan);
+    KnownData known;
+    if (saved) {
+        known.classes = saved->classes;
+        if (const auto list = RunFolder::holdout_of(folder); std::filesystem::exists(list))
+            known.holdout = list;
+    }
+    plan.data = open_training_data(recipe, known);
+    note_data(plan, saved.has_value(), folder);
+    fit_batch(plan);
+    if (recipe.model.expects_weights && recipe.model.weights.empty() && !saved)
+        plan.notes.emplace_back(
+            "training starts from random weights, although the recipe is for fine-tuning: give "
+            "some with --weights");
+    plan.model = training_model(recipe, *plan.data.train);
+    plan.notes.insert(plan.notes.end(), plan.model.notes().begin(), plan.model.notes().end());
+    choose_preprocessing(plan, saved);
+    plan.size = plan.model.spec().architecture->common().image_size;
+    plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
+    plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
+    plan.step = std::make_unique<TrainingStep>(
+        plan.recipe, plan.model, group, class_weights(recipe.loss.class_weights, *plan.data.train));
+    if (plan.step->teacher() != nullptr && !plan.step->teacher()->note().empty())
+        plan.notes.push_back(plan.step->teacher()->note());
+    fit_memory(plan, group);
+    return plan;
+}
+
+}  // namespace cait

@@ -1,0 +1,36 @@
+// What a run is, decided before its first step and before it writes anything: data, model, and what
+// the recipe leaves to the machine and to the data.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "train/memory_forecast.h"
+#include "train/run/run_state.h"
+#include "train/training_data.h"
+#include "train/training_step.h"
+
+namespace cait {
+
+struct RunPlan {
+    Recipe recipe;  // with everything decided: a run that goes on elsewhere goes on the same way
+    TrainingData data;
+    Model model;
+    ImageSize size;
+    LoaderPlace place;
+    std::unique_ptr<TrainingStep> step;
+    std::optional<MemoryForecast> memory;  // none on other devices than the CPU
+    std::uint64_t steps_per_epoch = 0, epochs = 0;
+    std::vector<std::string> notes;  // for people: what was decided and why
+};
+
+// `saved` is the state of a run that goes on, whose folder is `folder`. Called by all processes of
+// the group. Throws UsageError for a recipe that does not fit the data, Error for wrong data and
+// for a run that does not fit into the memory.
+RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
+                 const std::filesystem::path& folder, ProcessGroup& group);
+
+}  // namespace cait
