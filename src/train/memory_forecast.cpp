@@ -41,8 +41,10 @@ MemoryForecast forecast_memory(TrainingStep& step, const Model& model, std::int6
                                std::int64_t val_batch) {
     const ModelInfo info = model.info();
     const std::int64_t image = 3 * 4 * info.image_height * info.image_width;
+    // No more than the run itself will have at once: a rehearsal must not be its peak.
+    const std::int64_t most = std::clamp<std::int64_t>(batch, 2, 16);
     const auto many = std::clamp<std::int64_t>(
-        std::int64_t(kRehearsal / double(std::max<std::int64_t>(1, info.macs))), 2, 16);
+        std::int64_t(kRehearsal / double(std::max<std::int64_t>(1, info.macs))), 2, most);
     const std::int64_t few = many / 2;
     step.rehearse(few);  // threads, workspaces and packed weights come with the first step
     const std::int64_t low = peak_during([&] { step.rehearse(few); });
