@@ -116,4 +116,15 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     return dataset;
 }
 
+std::vector<std::string> dataset_parts(std::string_view text) {
+    const DatasetUri uri = parse_dataset_uri(text);
+    std::vector<std::string> names;
+    if (uri.scheme == "folder" && !uri.path.empty() && !uri.option("split"))
+        for (const Split split : folder_splits(uri.path))
+            names.push_back(
+                fmt::format("{}{}split={}", text, uri.options.empty() ? '?' : '&', name_of(split)));
+    if (names.empty()) names.emplace_back(text);
+    return names;
+}
+
 }  // namespace cait

@@ -25,4 +25,8 @@ std::vector<DatasetScheme> dataset_schemes();
 // it sets the order of the others.
 DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);
 
+// What there is to look at under a name: the parts of a folder that holds train/ and val/, each by
+// its own name, or the name itself.
+std::vector<std::string> dataset_parts(std::string_view uri);
+
 }  // namespace cait

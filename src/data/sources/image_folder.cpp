@@ -123,6 +123,18 @@ FileList list_image_folder(const fs::path& root) {
     return list;
 }
 
+std::vector<Split> folder_splits(const fs::path& folder) {
+    const std::vector<std::string> folders = list_folders(folder);
+    if (!is_split_layout(folders)) return {};
+    std::vector<Split> splits;
+    for (const Split split : {Split::train, Split::val, Split::test})
+        if (std::ranges::any_of(folders, [&](const std::string& name) {
+                return name == name_of(split) || (split == Split::val && name == "validation");
+            }))
+            splits.push_back(split);
+    return splits;
+}
+
 DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {
     fs::path root = uri.path;
     if (const std::vector<std::string> folders = list_folders(root); is_split_layout(folders))
