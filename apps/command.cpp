@@ -13,6 +13,24 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
     return command;
 }
 
+void add_recipe_settings(CLI::App& command, std::vector<std::string>& set) {
+    command.add_option("--set", set, "Change any key of the recipe; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false)  // one value each: what follows may be a data set
+        ->take_all();
+}
+
+SettingList recipe_settings(const std::vector<std::string>& set) {
+    SettingList settings;
+    for (const std::string& text : set) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos)
+            throw UsageError(fmt::format("--set: expected KEY=VALUE, found '{}'", text));
+        settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return settings;
+}
+
 void ModelOptions::add_to(CLI::App& command, bool with_weights) {
     command.add_option("--model", model, "A name from `cait models`")->type_name("NAME");
     command.add_option("--set", set, "Change a setting, e.g. model.classes=10; may be repeated")

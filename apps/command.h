@@ -33,6 +33,10 @@ void add_preprocess_command(CLI::App& app);
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
                       const std::string& example);
 
+// The option --set of commands that take a recipe, and what was given as (key, value).
+void add_recipe_settings(CLI::App& command, std::vector<std::string>& set);
+SettingList recipe_settings(const std::vector<std::string>& set);  // throws UsageError without '='
+
 // --model, --set and, where weights are read, --ema and --allow-non-finite.
 struct ModelOptions {
     std::string model;

@@ -32,6 +32,13 @@ void DataArguments::add_to(CLI::App& command) {
 
 DatasetPtr DataArguments::open() const { return open_dataset(uri); }
 
+DatasetPtr DataArguments::open_training_part() const {
+    DatasetPtr dataset = open_dataset(uri, Split::train);
+    if (dataset_parts(uri).size() > 1)
+        fmt::print(stderr, "note: the training part: {}\n", one_line(dataset->source()));
+    return dataset;
+}
+
 void add_threads_option(CLI::App& command, int& threads) {
     constexpr int kMost = 256;
     threads = std::min(usable_cores(), kMost);

@@ -26,6 +26,8 @@ struct DataArguments {
 
     void add_to(CLI::App& command);
     DatasetPtr open() const;
+    // What training would read under that name; where there is more, a line on stderr says so.
+    DatasetPtr open_training_part() const;
 };
 
 void add_threads_option(CLI::App& command, int& threads);  // default: all cores

@@ -14,8 +14,10 @@
 #include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"
 #include "image/draw/draw.h"
+#include "models/settings.h"
 #include "progress.h"
-#include "recipe/recipe_data.h"
+#include "recipe/model_settings.h"
+#include "recipe/recipe_keys.h"
 
 namespace cait::app {
 
@@ -24,16 +26,18 @@ namespace {
 struct PreviewArguments {
     DataArguments data;
     std::string recipe = "deit";
+    std::vector<std::string> set;
     std::string output;
     std::size_t count = 24;
     std::int64_t columns = 6;
     std::optional<std::int64_t> size;
-    std::uint64_t seed = 0;
+    std::optional<std::uint64_t> seed;
 };
 
 constexpr std::int64_t kUsualSize = 224;
 constexpr std::int64_t kSmall = 64;          // images up to this size are shown at their own
 constexpr std::int64_t kSmallestTile = 112;  // smaller images are enlarged
+constexpr std::size_t kBatch = 8;            // images that are mixed with each other
 
 // The images of a data set in a random order, without those that cannot be read.
 class RandomImages {
@@ -45,18 +49,20 @@ public:
         shuffle(std::span(order_), random);
     }
 
-    // The index of the next image; nothing when there are no more.
-    std::optional<std::size_t> next(Image& image) {
-        while (position_ < order_.size()) {
+    // Up to `count` further images.
+    std::vector<ShownImage> next(std::size_t count) {
+        std::vector<ShownImage> images;
+        while (images.size() < count && position_ < order_.size()) {
             const std::size_t index = order_[position_++];
+            ShownImage shown{{}, index, dataset_.label(index)};
             try {
-                dataset_.read(index, {}, image);
-                return index;
+                dataset_.read(index, {}, shown.image);
+                images.push_back(std::move(shown));
             } catch (const Error& error) {
                 bad_.push_back({index, dataset_.name(index), error.what()});
             }
         }
-        return std::nullopt;
+        return images;
     }
 
     const std::vector<BadImage>& bad() const { return bad_; }
@@ -68,68 +74,124 @@ private:
     std::vector<BadImage> bad_;
 };
 
-std::int64_t size_for(const PreviewArguments& arguments, const Image& first) {
-    const std::int64_t own = std::max(first.width, first.height);
-    return arguments.size.value_or(own <= kSmall ? own : kUsualSize);
+// Images as they are: nothing is done to them.
+bool is_plain(const PreviewArguments& arguments) {
+    return arguments.recipe == "none" && arguments.set.empty();
 }
 
-std::int64_t tile_side(std::int64_t size) {
-    return size * std::max((kSmallestTile + size - 1) / size, std::int64_t(1));
+std::size_t tiles_per_image(const PreviewArguments& arguments) {
+    return is_plain(arguments) ? 1 : std::size_t(arguments.columns);
 }
+
+Recipe chosen_recipe(const PreviewArguments& arguments) {
+    Recipe recipe = recipe_to_show(arguments.recipe);
+    set_recipe_values(recipe, recipe_settings(arguments.set));
+    if (arguments.seed) recipe.train.seed = std::int64_t(*arguments.seed);
+    check(recipe);
+    return recipe;
+}
+
+// What --size says, else what the recipe's model takes; a policy alone has no model.
+ImageSize size_for(const PreviewArguments& arguments, const Recipe& recipe, const Image& first) {
+    if (arguments.size) return {*arguments.size, *arguments.size};
+    if (is_policy(arguments.recipe)) {
+        const std::int64_t own = std::max(first.width, first.height);
+        const std::int64_t side = own <= kSmall ? own : kUsualSize;
+        return {side, side};
+    }
+    return model_image_size(recipe.model.name, recipe.model.settings);
+}
+
+std::int64_t tile_side(ImageSize size) {
+    const std::int64_t side = std::max(size.height, size.width);
+    return side * std::max((kSmallestTile + side - 1) / side, std::int64_t(1));
+}
+
+// Rows of tiles: an image as it is, framed, then its variants; with one column only a variant.
+class SheetRows {
+public:
+    SheetRows(const PreviewArguments& arguments, const Dataset& dataset, const Recipe& recipe,
+              ImageSize size)
+        : dataset_(dataset),
+          size_(size),
+          plain_(is_plain(arguments)),
+          columns_(tiles_per_image(arguments)),
+          maker_(recipe, size, dataset.classes()) {}
+
+    // The images' rows. A column of them is one batch of one epoch.
+    void add(std::span<const ShownImage> images, std::uint64_t batch,
+             std::vector<SheetTile>& tiles) {
+        std::vector<std::vector<SheetTile>> columns;
+        if (plain_ || columns_ > 1) columns.push_back(originals(images));
+        for (std::uint64_t epoch = 0; columns.size() < columns_; ++epoch)
+            columns.push_back(maker_.tiles(images, {epoch, batch}));
+        for (std::size_t row = 0; row < images.size(); ++row)
+            for (std::vector<SheetTile>& column : columns) tiles.push_back(std::move(column[row]));
+    }
+
+private:
+    std::vector<SheetTile> originals(std::span<const ShownImage> images) const {
+        std::vector<SheetTile> tiles;
+        for (const ShownImage& shown : images)
+            tiles.push_back({fitted(shown.image, tile_side(size_)),
+                             fmt::format("{}\n{}x{}", dataset_.classes()[std::size_t(shown.label)],
+                                         shown.image.width, shown.image.height),
+                             !plain_});
+        return tiles;
+    }
+
+    const Dataset& dataset_;
+    ImageSize size_;
+    bool plain_;
+    std::size_t columns_;  // tiles per image
+    TileMaker maker_;
+};
 
 void print_result(const PreviewArguments& arguments, const Image& sheet, std::size_t tiles,
-                  std::size_t images, std::int64_t size) {
+                  std::size_t images, ImageSize size) {
     if (arguments.data.json)
         return print_json({{"output", arguments.output},
                            {"width", sheet.width},
                            {"height", sheet.height},
                            {"tiles", tiles},
                            {"images", images},
-                           {"size", size}});
+                           {"size", image_size_text(size)}});
     fmt::print("{}: {}x{}, {} tiles of {} images at {}x{}\n", arguments.output, sheet.width,
-               sheet.height, tiles, images, size, size);
+               sheet.height, tiles, images, size.width, size.height);
 }
 
 void run(const PreviewArguments& arguments) {
-    const bool plain = arguments.recipe == "none";
-    const Recipe recipe = recipe_to_show(arguments.recipe);
-    const DatasetPtr dataset = arguments.data.open();
-    RandomImages images(*dataset, arguments.seed);
-    std::optional<TileMaker> maker;
-    std::int64_t size = kUsualSize;
+    const Recipe recipe = chosen_recipe(arguments);
+    const DatasetPtr dataset = arguments.data.open_training_part();
+    RandomImages images(*dataset, std::uint64_t(recipe.train.seed));
+    std::optional<SheetRows> rows;
+    ImageSize size;
     std::vector<SheetTile> tiles;
     std::size_t shown = 0;
-    Image image;
+    const std::size_t per_image = tiles_per_image(arguments);
     Progress progress("preview", "tiles");
-    while (tiles.size() < arguments.count) {
-        const auto index = images.next(image);
-        if (!index) break;
-        if (shown++ == 0) {
-            size = size_for(arguments, image);
-            // Mixup, which happens to a batch, is left out; so is the mean, which is not seen.
-            maker.emplace(train_settings(recipe, size, size, kImageNetMean, kImageNetStd));
+    for (std::uint64_t batch = 0; tiles.size() < arguments.count; ++batch) {
+        const std::size_t missing = (arguments.count - tiles.size() + per_image - 1) / per_image;
+        const std::vector<ShownImage> block = images.next(std::min(kBatch, missing));
+        if (block.empty()) break;
+        if (!rows) {
+            size = size_for(arguments, recipe, block.front().image);
+            rows.emplace(arguments, *dataset, recipe, size);
         }
-        // With one column there is no room for the original.
-        const std::string label = dataset->classes()[std::size_t(dataset->label(*index))];
-        const std::int64_t variants = plain ? 0 : std::max(arguments.columns - 1, std::int64_t(1));
-        if (plain || arguments.columns > 1)
-            tiles.push_back({fitted(image, tile_side(size)),
-                             label + fmt::format("\n{}x{}", image.width, image.height), !plain});
-        for (std::int64_t i = 0; i < variants && tiles.size() < arguments.count; ++i) {
-            const SampleKey key{arguments.seed, std::uint64_t(i), *index, 0};
-            tiles.push_back(maker->tile(image, key, label));
-            progress.update(tiles.size(), arguments.count);
-        }
+        shown += block.size();
+        rows->add(block, batch, tiles);
+        progress.update(std::min(tiles.size(), arguments.count), arguments.count);
     }
     if (tiles.empty())
         throw BadImagesError(
             fmt::format("{}: {}", dataset->source(), describe(images.bad(), dataset->size())),
             images.bad());
+    tiles.resize(std::min(tiles.size(), arguments.count));
     SheetStyle style;
     style.columns = arguments.columns;
     style.side = tile_side(size);
     style.title =
-        fmt::format("{}, {}, seed {}", arguments.data.uri, arguments.recipe, arguments.seed);
+        fmt::format("{}, {}, seed {}", arguments.data.uri, arguments.recipe, recipe.train.seed);
     const Image sheet = contact_sheet(tiles, style);
     write_image(arguments.output, sheet);
     for (const BadImage& bad : images.bad())
@@ -143,6 +205,7 @@ void add_data_preview(CLI::App& data) {
     CLI::App* command = add_command(
         data, "preview", "Draw augmented images with their labels on one sheet",
         "cait data preview folder:photos/train --augment deit --output sheet.png\n"
+        "  cait data preview folder:photos --augment small --set augment.mixup=0.8 --output b.png\n"
         "  cait data preview cifar10:data --augment rand-m9-mstd0.5-inc1 --output a.png");
     auto arguments = std::make_shared<PreviewArguments>();
     arguments->data.add_to(*command);
@@ -152,6 +215,7 @@ void add_data_preview(CLI::App& data) {
                      "original, trivial, three, none")
         ->type_name("RECIPE")
         ->capture_default_str();
+    add_recipe_settings(*command, arguments->set);
     command->add_option("--output", arguments->output, "The .png or .jpg file to write")
         ->required();
     command->add_option("--count", arguments->count, "How many tiles")
@@ -164,10 +228,11 @@ void add_data_preview(CLI::App& data) {
         ->capture_default_str();
     command
         ->add_option("--size", arguments->size,
-                     "Pixels that the model sees; default: 224, for tiny images their own size")
+                     "Pixels that the model sees; default: those of the recipe's model; for a "
+                     "policy 224, for tiny images their own size")
         ->check(CLI::Range(8, 1024));
-    command->add_option("--seed", arguments->seed, "Another seed shows other images")
-        ->capture_default_str();
+    command->add_option("--seed", arguments->seed,
+                        "Another seed shows other images; default: the recipe's");
     command->callback([arguments] { run(*arguments); });
 }
 

@@ -7,12 +7,13 @@
 
 #include "cait/error.h"
 #include "data/augment/random.h"
+#include "prepare/normalise.h"
+#include "recipe/batch_mixing.h"
+#include "recipe/recipe_data.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
 
 namespace cait::app {
-
-namespace {
 
 bool is_policy(const std::string& text) {
     try {
@@ -23,8 +24,6 @@ bool is_policy(const std::string& text) {
     return true;
 }
 
-}  // namespace
-
 Recipe recipe_to_show(const std::string& text) {
     if (!is_policy(text)) return find_recipe(text);
     Recipe recipe;
@@ -32,26 +31,69 @@ Recipe recipe_to_show(const std::string& text) {
     return recipe;
 }
 
-TileMaker::TileMaker(const TrainSettings& settings)
-    : transform_(settings), values_(std::size_t(3 * settings.width * settings.height)) {}
+// The mean is not seen: to_image() takes it back.
+TileMaker::TileMaker(const Recipe& recipe, ImageSize size, std::vector<std::string> classes)
+    : seed_(std::uint64_t(recipe.train.seed)),
+      transform_(train_settings(recipe, size.height, size.width, kImageNetMean, kImageNetStd)),
+      classes_(std::move(classes)),
+      spread_(float(recipe.loss.smoothing) / float(classes_.size())) {
+    const Mixup mixup = mixup_settings(recipe, std::int64_t(classes_.size()));
+    if (mixup.active()) mix_ = batch_mixing(recipe, mixup, size);
+}
 
-SheetTile TileMaker::tile(const Image& image, const SampleKey& key, const std::string& label) {
-    transform_.apply(image, key, workspace_, values_);
-    return {to_image(), label + "\n" + operations(key), false};
+std::vector<SheetTile> TileMaker::tiles(std::span<const ShownImage> images,
+                                        const Position& position) {
+    const TrainSettings& settings = transform_.settings();
+    Batch batch;
+    batch.size = images.size() + images.size() % 2;  // images are mixed in pairs
+    batch.position = position;
+    batch.storage =
+        Tensor::empty(DType::f32, {std::int64_t(batch.size), 3, settings.height, settings.width});
+    const std::span<float> values = batch.storage.mutable_floats();
+    const std::size_t each = values.size() / batch.size;
+    for (std::size_t i = 0; i < batch.size; ++i) {
+        const ShownImage& image = images[i % images.size()];
+        batch.labels.push_back(image.label);
+        transform_.apply(image.image, key(image, position), workspace_,
+                         values.subspan(i * each, each));
+    }
+    if (mix_) mix_(batch);
+    std::vector<SheetTile> result;
+    for (std::size_t i = 0; i < images.size(); ++i)
+        result.push_back({to_image(values.subspan(i * each, each)),
+                          labels(batch, i) + "\n" + operations(key(images[i], position)), false});
+    return result;
+}
+
+SampleKey TileMaker::key(const ShownImage& image, const Position& position) const {
+    return {seed_, position.epoch, image.index, 0};
 }
 
 // Back from what the model reads: the noise of random erasing is to be seen too.
-Image TileMaker::to_image() const {
+Image TileMaker::to_image(std::span<const float> values) const {
     const TrainSettings& settings = transform_.settings();
     Image result = Image::blank(settings.width, settings.height, 3);
-    const std::size_t plane = values_.size() / 3;
+    const std::size_t plane = values.size() / 3;
     for (std::size_t c = 0; c < 3; ++c)
         for (std::size_t i = 0; i < plane; ++i) {
-            const float value = values_[c * plane + i] * settings.std[c] + settings.mean[c];
+            const float value = values[c * plane + i] * settings.std[c] + settings.mean[c];
             result.pixels[3 * i + c] =
                 std::uint8_t(std::lround(std::clamp(value, 0.0F, 1.0F) * 255));
         }
     return result;
+}
+
+// "dress 70%" and below it "shirt 30%": without what label smoothing gives to all classes.
+std::string TileMaker::labels(const Batch& batch, std::size_t place) const {
+    const auto own = std::size_t(batch.labels[place]);
+    const auto other = std::size_t(batch.labels[batch.size - 1 - place]);
+    if (batch.targets.empty() || own == other) return classes_[own];
+    const std::span<const float> targets =
+        std::span(batch.targets).subspan(place * classes_.size(), classes_.size());
+    const float share = targets[own] - spread_, rest = targets[other] - spread_;
+    const auto percent = share + rest > 0 ? std::lround(100 * share / (share + rest)) : 100;
+    if (percent == 100) return classes_[own];
+    return fmt::format("{} {}%\n{} {}%", classes_[own], percent, classes_[other], 100 - percent);
 }
 
 std::string TileMaker::operations(const SampleKey& key) const {

@@ -1,33 +1,53 @@
-// Augmented variants of an image as tiles for a contact sheet.
+// Images as training would show them to a model, as tiles for a contact sheet.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/image_size.h"
 #include "data/augment/train_transform.h"
+#include "data/batch.h"
 #include "image/draw/contact_sheet.h"
 #include "recipe/recipe.h"
 
 namespace cait::app {
 
+// Whether that is the name of an augmentation policy rather than of a recipe.
+bool is_policy(const std::string& text);
+
 // The recipe of that name or file; for the name of a policy, a recipe with nothing else but a crop
 // and a flip. Throws UsageError when it is neither.
 Recipe recipe_to_show(const std::string& text);
 
-// The variants of one image after another; the caption is the label and what the policy did.
+struct ShownImage {
+    Image image;
+    std::size_t index = 0;  // in the data set
+    std::int64_t label = 0;
+};
+
+// Makes batches as training does, mixup and CutMix included.
 class TileMaker {
 public:
-    explicit TileMaker(const TrainSettings& settings);
+    TileMaker(const Recipe& recipe, ImageSize size, std::vector<std::string> classes);
 
-    SheetTile tile(const Image& image, const SampleKey& key, const std::string& label);
+    // One tile per image, all of them in one batch. The caption has the labels that training would
+    // ask for, and what the policy did.
+    std::vector<SheetTile> tiles(std::span<const ShownImage> images, const Position& position);
 
 private:
-    Image to_image() const;
+    SampleKey key(const ShownImage& image, const Position& position) const;
+    Image to_image(std::span<const float> values) const;
+    std::string labels(const Batch& batch, std::size_t place) const;
     std::string operations(const SampleKey& key) const;
 
+    std::uint64_t seed_;
     TrainTransform transform_;
     TrainWorkspace workspace_;
-    std::vector<float> values_;  // (3, height, width)
+    std::function<void(Batch&)> mix_;  // none where the recipe does not mix
+    std::vector<std::string> classes_;
+    float spread_;  // what label smoothing gives to every class
 };
 
 }  // namespace cait::app

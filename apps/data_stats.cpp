@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "data.h"
+#include "data/open_dataset.h"
 #include "data/statistics.h"
 #include "progress.h"
 
@@ -116,20 +117,33 @@ void print_text(const std::string& uri, const Dataset& dataset, const DatasetSta
     print_classes(dataset, found.per_class);
 }
 
-void run(const StatsArguments& arguments) {
-    const DatasetPtr dataset = arguments.data.open();
-    DatasetStatistics found;
-    {
-        Progress progress("stats", "images");
-        found = statistics(*dataset, {arguments.threads, [&](std::size_t done) {
-                                          progress.update(done, dataset->size());
-                                      }});
-    }
+DatasetStatistics measure(const Dataset& dataset, int threads) {
+    Progress progress("stats", "images");
+    DatasetStatistics found = statistics(
+        dataset, {threads, [&](std::size_t done) { progress.update(done, dataset.size()); }});
     if (found.bad.size() == found.images)
         throw BadImagesError(
-            fmt::format("{}: {}", dataset->source(), describe(found.bad, found.images)), found.bad);
-    if (arguments.data.json) return print_json(to_json(arguments.data.uri, *dataset, found));
-    print_text(arguments.data.uri, *dataset, found);
+            fmt::format("{}: {}", dataset.source(), describe(found.bad, found.images)), found.bad);
+    return found;
+}
+
+void run(const StatsArguments& arguments) {
+    const std::string& uri = arguments.data.uri;
+    const std::vector<std::string> parts = dataset_parts(uri);
+    nlohmann::json list = nlohmann::json::array();
+    for (const std::string& part : parts) {
+        const DatasetPtr dataset = open_dataset(part);
+        const DatasetStatistics found = measure(*dataset, arguments.threads);
+        if (arguments.data.json) {
+            list.push_back(to_json(part, *dataset, found));
+            continue;
+        }
+        if (&part != &parts.front()) fmt::print("\n");
+        print_text(part, *dataset, found);
+    }
+    if (!arguments.data.json) return;
+    if (parts.size() == 1) return print_json(list.front());
+    print_json({{"dataset", uri}, {"parts", list}});
 }
 
 }  // namespace
@@ -137,7 +151,8 @@ void run(const StatsArguments& arguments) {
 void add_data_stats(CLI::App& data) {
     CLI::App* command =
         add_command(data, "stats", "Count images and classes, measure sizes and colours",
-                    "cait data stats folder:photos/train");
+                    "cait data stats folder:photos\n"
+                    "  cait data stats folder:photos/train");
     auto arguments = std::make_shared<StatsArguments>();
     arguments->data.add_to(*command);
     add_threads_option(*command, arguments->threads);

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "data.h"
+#include "data/open_dataset.h"
 #include "data/statistics.h"
 #include "progress.h"
 
@@ -17,27 +18,41 @@ struct VerifyArguments {
     int threads = 1;
 };
 
+// What of one data set cannot be read.
+std::vector<BadImage> unreadable(const Dataset& dataset, int threads) {
+    Progress progress("verify", "images");
+    return verify(dataset,
+                  {threads, [&](std::size_t done) { progress.update(done, dataset.size()); }});
+}
+
 void run(const VerifyArguments& arguments) {
-    const DatasetPtr dataset = arguments.data.open();
-    std::vector<BadImage> bad;
-    {
-        Progress progress("verify", "images");
-        bad = verify(*dataset, {arguments.threads,
-                                [&](std::size_t done) { progress.update(done, dataset->size()); }});
+    const std::vector<std::string> parts = dataset_parts(arguments.data.uri);
+    nlohmann::json list = nlohmann::json::array();
+    std::vector<BadImage> all_bad;
+    std::string sources;
+    std::size_t images = 0;
+    for (const std::string& part : parts) {
+        const DatasetPtr dataset = open_dataset(part);
+        const std::vector<BadImage> bad = unreadable(*dataset, arguments.threads);
+        list.push_back(
+            {{"dataset", part}, {"images", dataset->size()}, {"unreadable", to_json(bad)}});
+        if (!arguments.data.json) {
+            for (const BadImage& image : bad) fmt::print("{}\n", one_line(image.reason));
+            if (bad.empty())
+                fmt::print("{}: all {} images can be read\n", one_line(part), dataset->size());
+        }
+        all_bad.insert(all_bad.end(), bad.begin(), bad.end());
+        images += dataset->size();
+        sources += (sources.empty() ? "" : ", ") + dataset->source();
     }
     if (arguments.data.json) {
-        print_json({{"dataset", arguments.data.uri},
-                    {"images", dataset->size()},
-                    {"unreadable", to_json(bad)}});
-    } else {
-        for (const BadImage& image : bad) fmt::print("{}\n", one_line(image.reason));
-        if (bad.empty())
-            fmt::print("{}: all {} images can be read\n", one_line(arguments.data.uri),
-                       dataset->size());
+        if (parts.size() == 1)
+            print_json(list.front());
+        else
+            print_json({{"dataset", arguments.data.uri}, {"parts", list}});
     }
-    if (!bad.empty())
-        throw BadImagesError(
-            fmt::format("{}: {}", dataset->source(), describe(bad, dataset->size())), bad);
+    if (!all_bad.empty())
+        throw BadImagesError(fmt::format("{}: {}", sources, describe(all_bad, images)), all_bad);
 }
 
 }  // namespace
@@ -45,7 +60,8 @@ void run(const VerifyArguments& arguments) {
 void add_data_verify(CLI::App& data) {
     CLI::App* command = add_command(
         data, "verify", "List the images that cannot be read; exit code 1 if there are any",
-        "cait data verify folder:photos/train");
+        "cait data verify folder:photos\n"
+        "  cait data verify folder:photos/train");
     auto arguments = std::make_shared<VerifyArguments>();
     arguments->data.add_to(*command);
     add_threads_option(*command, arguments->threads);

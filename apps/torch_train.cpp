@@ -3,12 +3,15 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
+#include "core/atomic_file.h"
 #include "progress.h"
 #include "train.h"
 #include "train/distributed/launch.h"
 #include "train/distributed/world.h"
+#include "train/lr_finder.h"
 #include "train/trainer.h"
 
 namespace cait::app {
@@ -113,6 +116,39 @@ std::vector<std::string> words_without_nproc(const Invocation& invocation) {
     return words;
 }
 
+// Beside the runs, not in one: nothing was trained.
+void write_text(const std::filesystem::path& path, const std::string& text) {
+    AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
+void find_lr(const TrainArguments& arguments) {
+    TrainOptions options;
+    options.folder = arguments.folder;
+    options.stop = [] { return int(asked_to_stop); };
+    options.observer.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    Progress progress("learning rates", "");
+    options.observer.step = [&](const StepReport& report) {
+        progress.update(report.batch, report.batches,
+                        fmt::format("rate {:.2e}  loss {:.4f}", report.lr, report.loss));
+    };
+    const LrFinding finding =
+        find_learning_rate(arguments.recipe, options, world_from_environment());
+    const std::string base = arguments.folder + "-lr";
+    if (const auto parent = std::filesystem::path(base).parent_path(); !parent.empty())
+        std::filesystem::create_directories(parent);
+    write_text(base + ".svg", lr_finder_svg(finding.points, finding.fastest));
+    std::string table = "rate,loss\n";
+    for (const LrPoint& point : finding.points)
+        table += fmt::format("{:.6g},{:.6g}\n", point.rate, point.loss);
+    write_text(base + ".csv", table);
+    fmt::print("the loss falls fastest at a rate of {:.1e} and is lowest at {:.1e}\n",
+               finding.fastest, finding.lowest);
+    fmt::print("try --lr {:.1e}; drawn in {}.svg, numbers in {}.csv\n", finding.recipe_lr, base,
+               base);
+}
+
 }  // namespace
 
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
@@ -125,6 +161,7 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
     }
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
+    if (arguments.find_lr) return find_lr(arguments);
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
     if (speaks) print_notes(arguments);

@@ -27,13 +27,6 @@ struct TrainWords {
     int processes = 1;
 };
 
-SettingList::value_type split_setting(const std::string& text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos)
-        throw UsageError(fmt::format("--set: expected KEY=VALUE, found '{}'", text));
-    return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 // The short forms, then every --set.
 SettingList settings_of(const TrainWords& words) {
     SettingList settings;
@@ -47,7 +40,7 @@ SettingList settings_of(const TrainWords& words) {
                                      {"train.seed", &words.seed},
                                      {"train.precision", &words.precision}})
         if (*value) settings.emplace_back(key, **value);
-    for (const std::string& text : words.set) settings.push_back(split_setting(text));
+    for (const auto& setting : recipe_settings(words.set)) settings.push_back(setting);
     return settings;
 }
 
@@ -107,6 +100,7 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
         "  cait train --resume runs/fashion\n"
         "  cait train cait --data folder:imagenet --out runs/s24 --set model.name=cait_s24_224 "
         "--set optim.lr=1e-3\n"
+        "  cait train finetune --data folder:photos --weights model.safetensors --find-lr\n"
         "  cait train deit --print");
     auto words = std::make_shared<TrainWords>();
     command->add_option("recipe", words->recipe, "A name from --list, or a .toml file");
@@ -122,9 +116,7 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--out", words->out, "Folder for the run; default: runs/RECIPE")
         ->type_name("RUN");
     command->add_option("--resume", words->resume, "Go on with a run")->type_name("RUN");
-    command->add_option("--set", words->set, "Change any key of the recipe; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->take_all();
+    add_recipe_settings(*command, words->set);
     command->add_option("--model", words->model, "Short for --set model.name=NAME");
     command->add_option("--weights", words->weights, "Short for --set model.weights=FILE");
     command->add_option("--epochs", words->epochs, "Short for --set schedule.epochs=N");

@@ -108,7 +108,10 @@ bool has_part(std::string_view text, Split part) {
     const Scheme& scheme = find_scheme(uri);
     const bool divided = std::ranges::find(scheme.options, "split") != scheme.options.end();
     if (!divided || uri.option("split") || uri.option("json")) return false;
-    if (uri.scheme == "folder") return folder_has_part(uri.path, part);
+    if (uri.scheme == "folder") {
+        const std::vector<Split> splits = folder_splits(uri.path);
+        return std::ranges::find(splits, part) != splits.end();
+    }
     return uri.path.empty() || std::filesystem::is_directory(uri.path);
 }
 
@@ -124,6 +127,17 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     DatasetPtr dataset = scheme.open(uri, uri.split(hint));
     if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
     return dataset;
+}
+
+std::vector<std::string> dataset_parts(std::string_view text) {
+    const DatasetUri uri = parse_dataset_uri(text);
+    std::vector<std::string> names;
+    if (uri.scheme == "folder" && !uri.path.empty() && !uri.option("split"))
+        for (const Split split : folder_splits(uri.path))
+            names.push_back(
+                fmt::format("{}{}split={}", text, uri.options.empty() ? '?' : '&', name_of(split)));
+    if (names.empty()) names.emplace_back(text);
+    return names;
 }
 
 }  // namespace cait

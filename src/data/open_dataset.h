@@ -30,4 +30,8 @@ DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);
 // does for a wrong name.
 bool has_part(std::string_view uri, Split part);
 
+// What there is to look at under a name: the parts of a folder that holds train/ and val/, each by
+// its own name, or the name itself.
+std::vector<std::string> dataset_parts(std::string_view uri);
+
 }  // namespace cait

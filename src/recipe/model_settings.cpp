@@ -34,6 +34,10 @@ SettingList model_settings(const std::string& name, const SettingList& settings)
     return keys.values();
 }
 
+ImageSize model_image_size(const std::string& name, const SettingList& settings) {
+    return configure(name, settings).architecture->common().image_size;
+}
+
 bool accepts_setting(const std::string& name, const std::string& key, const std::string& value) {
     const ModelSpec spec = configure(name);
     Settings keys;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cait/settings.h"
+#include "core/image_size.h"
 
 namespace cait {
 
@@ -13,6 +14,9 @@ void check_model(const std::string& name, const SettingList& settings = {});
 
 // All settings of the preset with their values, after `settings` were applied.
 SettingList model_settings(const std::string& name, const SettingList& settings = {});
+
+// The size of the images that the model takes.
+ImageSize model_image_size(const std::string& name, const SettingList& settings = {});
 
 // Whether the preset, or else some other family, has such a setting. Throws UsageError when the
 // preset has it and the value does not fit; rules between settings are check_model's.

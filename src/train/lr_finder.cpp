@@ -44,17 +44,17 @@ LrFinding judge_rates(std::vector<LrPoint> points) {
     LrFinding finding;
     if (points.size() < kLeast)
         throw Error(fmt::format("the loss grew beyond bounds after {} steps, at a rate of {:.1e}",
-                                points.size(), points.empty() ? 0 : points.back().lr));
-    const auto lowest = std::ranges::min_element(points, {}, &LrPoint::mean);
-    finding.lowest = lowest->lr;
+                                points.size(), points.empty() ? 0 : points.back().rate));
+    const auto lowest = std::ranges::min_element(points, {}, &LrPoint::loss);
+    finding.lowest = lowest->rate;
     double steepest = 0;
     constexpr std::ptrdiff_t kReach = 3;  // points on either side of a slope
     for (auto at = points.begin() + kReach; at + kReach < points.end() && at < lowest; ++at) {
         const LrPoint &before = at[-kReach], &after = at[kReach];
-        const double slope = (after.mean - before.mean) / std::log(after.lr / before.lr);
+        const double slope = (after.loss - before.loss) / std::log(after.rate / before.rate);
         if (slope < steepest) {
             steepest = slope;
-            finding.fastest = at->lr;
+            finding.fastest = at->rate;
         }
     }
     if (finding.fastest == 0)
@@ -86,14 +86,14 @@ LrFinding find_learning_rate(const Recipe& given, const TrainOptions& options,
         const double lr = rate_of(step);
         const StepResult result = plan.step->run(*batch, step, lr);
         if (!result.first_bad.empty()) break;
-        points.push_back({lr, result.loss, mean.add(result.loss)});
-        lowest = std::min(lowest, points.back().mean);
+        points.push_back({lr, mean.add(result.loss)});
+        lowest = std::min(lowest, points.back().loss);
         options.observer.step({.epochs = 1,
                                .batch = step + 1,
                                .batches = kSteps,
-                               .loss = points.back().mean,
+                               .loss = points.back().loss,
                                .lr = lr});
-        if (points.size() > kLeast && points.back().mean > kDiverged * lowest) break;
+        if (points.size() > kLeast && points.back().loss > kDiverged * lowest) break;
     }
     LrFinding finding = judge_rates(std::move(points));
     const double scale = scaled_lr(recipe.optim, plan.recipe.data.batch) / recipe.optim.lr;

@@ -6,21 +6,16 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "report/lr_finder_chart.h"
 #include "train/distributed/world.h"
 #include "train/trainer.h"
 
 namespace cait {
 
-struct LrPoint {
-    double lr = 0;
-    double loss = 0;  // of the step
-    double mean = 0;  // of the latest steps
-};
-
 struct LrFinding {
-    std::vector<LrPoint> points;  // by rising rate
-    double fastest = 0;           // the rate at which the mean falls fastest
-    double lowest = 0;            // the rate at which the mean is lowest
+    std::vector<LrPoint> points;  // by rising rate, with the mean loss of the latest steps
+    double fastest = 0;           // the rate at which the loss falls fastest
+    double lowest = 0;            // the rate at which the loss is lowest
     double recipe_lr = 0;  // optim.lr for the fastest, where the recipe scales it by the batch
 };
 

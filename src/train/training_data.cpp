@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/philox.h"
-#include "data/augment/mixup.h"
 #include "data/holdout.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
+#include "recipe/batch_mixing.h"
 #include "recipe/recipe_data.h"
 
 namespace cait {
@@ -17,26 +16,6 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kMeasuredImages = 10'000;
-
-// The mix of a batch belongs to its place in the run and to nothing else.
-std::function<void(Batch&)> mixing(const Recipe& recipe, const Mixup& mixup, ImageSize size,
-                                   std::size_t rank) {
-    const auto off = std::uint64_t(recipe.augment.mix_off_epoch);
-    return [=, seed = std::uint64_t(recipe.train.seed)](Batch& batch) {
-        batch.targets.resize(batch.size * std::size_t(mixup.classes));
-        std::vector<MixDraw> draws;
-        if (off == 0 || batch.position.epoch < off) {
-            const std::uint64_t purpose = stable_hash("mixup") ^ (batch.position.epoch << 40) ^
-                                          (std::uint64_t(rank) << 32) ^ batch.position.batch;
-            RandomStream random(seed, purpose);
-            draws = draw_mix(mixup, std::int64_t(batch.size), size.height, size.width, random);
-            const std::size_t values = batch.size * 3 * std::size_t(size.height * size.width);
-            apply_mix(draws, 3, size.height, size.width,
-                      batch.storage.mutable_floats().first(values));
-        }
-        mix_targets(mixup, draws, batch.labels, batch.targets);
-    };
-}
 
 void hold_out_of(const Recipe& recipe, const std::filesystem::path& known, TrainingData& data) {
     const double share = recipe.data.holdout;
@@ -135,7 +114,7 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
-    if (mixup.active()) options.finish = mixing(recipe, mixup, size, place.rank);
+    if (mixup.active()) options.finish = batch_mixing(recipe, mixup, size, place.rank);
     return std::make_unique<Loader>(
         data.train, training_sampler(recipe, *data.train, place),
         FloatTransform([transform, workspace = TrainWorkspace()](

@@ -1,6 +1,7 @@
 // `cait data` on tiny data sets: what each sub-command does, and what it answers to broken ones.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "e2e/command.h"
@@ -81,6 +82,74 @@ TEST_F(Data, PreviewDrawsASheet) {
         EXPECT_EQ(made["tiles"], recipe == "none" ? 6 : 8) << recipe;
         EXPECT_EQ(made["images"], recipe == "none" ? 6 : 2) << recipe;
     }
+}
+
+// Two images, one black and one white, and nothing but mixup or CutMix.
+TEST_F(Data, PreviewMixesAsTrainingDoes) {
+    for (const auto& [name, level] : {std::pair("black", 0), std::pair("white", 255)}) {
+        Image image = Image::blank(16, 16, 3);
+        std::ranges::fill(image.pixels, std::uint8_t(level));
+        data_test::put(folder_ / "two" / name / "x.png", data_test::png(image));
+    }
+    // The levels of red that fill a fifth of a tile or more, and how many pixels each.
+    const auto levels = [&](const std::vector<std::string>& settings) {
+        std::vector<std::string> words = {"preview",   "folder:" + path("two"),
+                                          "--augment", "none",
+                                          "--output",  path("sheet.png"),
+                                          "--count",   "2",
+                                          "--columns", "1",
+                                          "--size",    "112"};
+        for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+        const nlohmann::json made = json(words);
+        EXPECT_EQ(made["tiles"], 2);
+        const Image sheet = read_image(path("sheet.png"));
+        std::map<int, int> counts;
+        for (std::size_t i = 0; i < sheet.pixels.size(); i += 3) ++counts[sheet.pixels[i]];
+        std::erase_if(counts, [](const auto& level) { return level.second < 112 * 20; });
+        return counts;
+    };
+    const auto is_grey = [](const auto& level) { return level.first > 60 && level.first < 200; };
+    const auto mixed = levels({"augment.mixup=50", "augment.crop=squash"});
+    EXPECT_TRUE(std::ranges::any_of(mixed, is_grey));
+    EXPECT_TRUE(std::ranges::none_of(levels({"augment.crop=squash"}), is_grey));
+}
+
+TEST_F(Data, PreviewHasTheSizeOfTheRecipesModel) {
+    const std::string uri = folders(2, 8);
+    const auto size = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"preview", uri, "--output", path("sheet.png"), "--count", "4"});
+        return json(more)["size"];
+    };
+    EXPECT_EQ(size({"--augment", "small"}), "32");
+    EXPECT_EQ(size({"--augment", "small", "--set", "model.image_size=48"}), "48");
+    EXPECT_EQ(size({"--augment", "small", "--size", "20"}), "20");
+    EXPECT_EQ(size({"--augment", "trivial"}), "6");  // no model: tiny images as they are
+    const Finished wrong =
+        run({"preview", uri, "--output", path("a.png"), "--set", "augment.flp=1"});
+    expect_refused(wrong, 2, {"augment.flp", "augment.flip"});
+}
+
+// What `cait train --data` takes, the commands that look at data take as well.
+TEST_F(Data, AFolderOfTrainAndValIsShownPartByPart) {
+    data_test::put_class_folders(folder_ / "set/train", 2, 4);
+    data_test::put_class_folders(folder_ / "set/val", 2, 1);
+    const std::string uri = "folder:" + path("set");
+    EXPECT_THAT(run({"stats", uri}).out, AllOf(HasSubstr("split=train\n8 images in 2 classes"),
+                                               HasSubstr("split=val\n2 images in 2 classes")));
+    const nlohmann::json stats = json({"stats", uri});
+    EXPECT_EQ(stats["parts"][0]["images"], 8);
+    EXPECT_EQ(stats["parts"][1]["dataset"], uri + "?split=val");
+    EXPECT_EQ(json({"stats", uri + "?split=val"})["images"], 2);
+
+    EXPECT_THAT(run({"verify", uri}).out, AllOf(HasSubstr("all 8 images"), HasSubstr("all 2")));
+    corrupt("val/class1/text.jpg");
+    const Finished bad = run({"verify", uri});
+    EXPECT_EQ(bad.status, 1);
+    EXPECT_THAT(bad.out, AllOf(HasSubstr("all 8 images"), HasSubstr("text.jpg")));
+
+    const Finished made = run({"preview", uri, "--output", path("sheet.png"), "--size", "16"});
+    EXPECT_EQ(made.status, 0);
+    EXPECT_THAT(made.err, AllOf(HasSubstr("note: the training part"), HasSubstr("set/train")));
 }
 
 TEST_F(Data, PreviewIsAFunctionOfTheSeed) {

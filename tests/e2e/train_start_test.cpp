@@ -166,6 +166,15 @@ TEST_F(TrainStart, FineTuningFromNothingSaysSo) {
     EXPECT_THAT(run.err, HasSubstr("starts from random weights"));
 }
 
+TEST_F(TrainStart, FindsALearningRateAndDrawsIt) {
+    const Finished run = cait(recipe("run", {"--find-lr"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("try --lr "));
+    EXPECT_THAT(read(path("run-lr.svg")), HasSubstr("<svg"));
+    EXPECT_THAT(read(path("run-lr.csv")), HasSubstr("rate,loss\n1e-07,"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+}
+
 TEST_F(TrainStart, CountsRareClassesMore) {
     for (int i = 2; i < 16; ++i)
         std::filesystem::remove(folder_ / fmt::format("train/red/{}.png", i));

@@ -127,9 +127,13 @@ FileList list_image_folder(const fs::path& root) {
     return list;
 }
 
-bool folder_has_part(const fs::path& path, Split part) {
-    const std::vector<std::string> folders = list_folders(path);
-    return is_split_layout(folders) && !folder_of(folders, part).empty();
+std::vector<Split> folder_splits(const fs::path& folder) {
+    const std::vector<std::string> folders = list_folders(folder);
+    if (!is_split_layout(folders)) return {};
+    std::vector<Split> splits;
+    for (const Split split : {Split::train, Split::val, Split::test})
+        if (!folder_of(folders, split).empty()) splits.push_back(split);
+    return splits;
 }
 
 DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {

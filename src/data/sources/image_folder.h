@@ -12,8 +12,8 @@ namespace cait {
 // folder:PATH. When PATH holds train/ and val/ (or test/), `split` says which of them is meant.
 DatasetPtr open_image_folder(const DatasetUri& uri, Split split);
 
-// Whether PATH holds a folder for that part beside the one for training.
-bool folder_has_part(const std::filesystem::path& path, Split part);
+// The parts of a PATH that holds train/ and val/; none where it holds classes.
+std::vector<Split> folder_splits(const std::filesystem::path& folder);
 
 // The list behind it. Hidden files and folders (".ipynb_checkpoints") are passed over. Throws Error
 // when there is no class folder or one of them holds no image.

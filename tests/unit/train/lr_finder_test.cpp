@@ -16,7 +16,7 @@ std::vector<LrPoint> valley() {
     for (double exponent = -7; exponent <= 0; exponent += 0.1) {
         const double loss =
             2 - 1 / (1 + std::exp(-4 * (exponent + 3))) + std::exp(4 * (exponent + 1));
-        points.push_back({std::pow(10, exponent), loss, loss});
+        points.push_back({std::pow(10, exponent), loss});
     }
     return points;
 }
@@ -31,7 +31,7 @@ TEST(LrFinder, TakesTheRateAtWhichTheLossFallsFastest) {
 
 TEST(LrFinder, SaysWhenThereIsNothingToFind) {
     std::vector<LrPoint> rising;
-    for (int i = 0; i < 20; ++i) rising.push_back({std::pow(10.0, i * 0.1 - 5), 1.0 + i, 1.0 + i});
+    for (int i = 0; i < 20; ++i) rising.push_back({std::pow(10.0, i * 0.1 - 5), 1.0 + i});
     EXPECT_THROW(judge_rates(rising), Error);
     EXPECT_THROW(judge_rates({}), Error);
 }

@@ -50,6 +50,9 @@ TEST(ImageFolder, FindsThePartThatIsMeant) {
     EXPECT_EQ(open_dataset(uri + "?split=val", Split::train)->size(), 2U);
     EXPECT_EQ(open_dataset(uri + "/train", Split::val)->size(), 6U);  // class folders: no choice
     EXPECT_THAT(error_of([&] { open_dataset(uri); }), HasSubstr("holds train, val; name one"));
+    EXPECT_THAT(dataset_parts(uri), ElementsAre(uri + "?split=train", uri + "?split=val"));
+    EXPECT_THAT(dataset_parts(uri + "?split=val"), ElementsAre(uri + "?split=val"));
+    EXPECT_THAT(dataset_parts(uri + "/train"), ElementsAre(uri + "/train"));
     EXPECT_THAT(error_of([&] { open_dataset(uri, Split::test); }),
                 HasSubstr("expected a folder test, found train, val"));
 }
