@@ -33,6 +33,10 @@ void add_preprocess_command(CLI::App& app);
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
                       const std::string& example);
 
+// An option that takes one value each time that it is given: what follows may be another argument.
+CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
+                            std::vector<std::string>& values, const std::string& help);
+
 // --model, --set and, where weights are read, --ema and --allow-non-finite.
 struct ModelOptions {
     std::string model;

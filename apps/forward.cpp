@@ -32,9 +32,10 @@ void add_forward_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--output", arguments->output,
                      ".npy for one tap, .safetensors for any number of them")
         ->required();
-    command->add_option("--tap", arguments->taps,
-                        "Outputs: logits (default), features, tokens, class_attention.N, "
-                        "self_attention.N, residual_ratio.N, logits_class, logits_dist");
+    add_repeatable(
+        *command, "--tap", arguments->taps,
+        "Output: logits (default), features, tokens, class_attention.N, "
+        "self_attention.N, residual_ratio.N, logits_class, logits_dist; may be repeated");
     command->add_option("--precision", arguments->precision, "Number format of the products")
         ->check(CLI::IsMember({"fp32", "bf16"}))
         ->capture_default_str();

@@ -121,7 +121,8 @@ void add_inspect_command(CLI::App& app) {
     command->add_flag("--fused", arguments->fused,
                       "With --graph: branches in one piece, as they run");
     command->add_flag("--train", arguments->training, "With --graph: as training records it");
-    command->add_option("--tap", arguments->taps, "With --graph: outputs wanted");
+    add_repeatable(*command, "--tap", arguments->taps,
+                   "With --graph: an output that is wanted; may be repeated");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments] { run(*arguments); });
 }
