@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
     add_eval_command(app, invocation);
     add_forward_command(app, invocation);
     add_preprocess_command(app);
+    add_weights_command(app);
     add_data_command(app);
     add_machine_command(app);
     app.parse_complete_callback(check_isa_cap);

@@ -20,6 +20,7 @@ struct Invocation {
 void add_models_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
+void add_weights_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_machine_command(CLI::App& app);
 void add_forward_command(CLI::App& app, const Invocation& invocation);
