@@ -56,6 +56,16 @@ foreach(program IN ITEMS cait cait-torch)
   endif()
 endforeach()
 
+# Where bash, zsh, fish and man look.
+set(printed ${PROJECT_BINARY_DIR}/generated)
+install(FILES ${printed}/cait.bash RENAME cait
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${printed}/cait.zsh RENAME _cait
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${printed}/cait.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${printed}/cait.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
 configure_package_config_file(cmake/cait-config.cmake.in cait-config.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(cait-config-version.cmake COMPATIBILITY SameMinorVersion)
