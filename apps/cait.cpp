@@ -6,7 +6,9 @@
 #include <exception>
 
 #include "command.h"
+#include "core/display_name.h"
 #include "core/isa.h"
+#include "core/suggest.h"
 
 namespace {
 
@@ -19,6 +21,29 @@ constexpr int kUsageError = 2;
 void check_isa_cap() {
     const std::string note = cait::isa_note();
     if (!note.empty()) fmt::print(stderr, "cait: {}\n", note);
+}
+
+// The innermost command that was found: `cait data stas` fails in `data`.
+const CLI::App& innermost(const CLI::App& app) {
+    const auto chosen = app.get_subcommands();
+    return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+// CLI11 would only say that a sub-command is required.
+std::string explain(const CLI::App& command, const CLI::ParseError& error) {
+    const std::vector<std::string> left = command.remaining();
+    if (command.get_require_subcommand_min() == 0 || left.empty() || left[0].starts_with('-'))
+        return error.what();
+    std::vector<std::string> names;
+    for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(one->get_name());
+    return fmt::format("unknown command {}; did you mean '{}'?", cait::display_name(left[0]),
+                       cait::nearest_names(left[0], names, 1).at(0));
+}
+
+std::string words_of(const CLI::App& command) {  // "data get "
+    if (command.get_parent() == nullptr) return "";
+    return words_of(*command.get_parent()) + command.get_name() + " ";
 }
 
 int run(int argc, char** argv) {
@@ -38,17 +63,19 @@ int run(int argc, char** argv) {
     add_eval_command(app, invocation);
     add_forward_command(app, invocation);
     add_preprocess_command(app);
+    add_weights_command(app);
     add_data_command(app);
     add_machine_command(app);
+    add_completion_command(app);
     app.parse_complete_callback(check_isa_cap);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {
         return app.exit(asked_for_help);
     } catch (const CLI::ParseError& error) {
-        const auto chosen = app.get_subcommands();
-        fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", error.what(),
-                   chosen.empty() ? "" : chosen.front()->get_name() + " ");
+        const CLI::App& command = innermost(app);
+        fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", explain(command, error),
+                   words_of(command));
         return kUsageError;
     }
     return status;

@@ -13,11 +13,14 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
     return command;
 }
 
+CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
+                            std::vector<std::string>& values, const std::string& help) {
+    return command.add_option(name, values, help)->allow_extra_args(false)->take_all();
+}
+
 void add_recipe_settings(CLI::App& command, std::vector<std::string>& set) {
-    command.add_option("--set", set, "Change any key of the recipe; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false)  // one value each: what follows may be a data set
-        ->take_all();
+    add_repeatable(command, "--set", set, "Change any key of the recipe; may be repeated")
+        ->type_name("KEY=VALUE");
 }
 
 SettingList recipe_settings(const std::vector<std::string>& set) {
@@ -33,10 +36,9 @@ SettingList recipe_settings(const std::vector<std::string>& set) {
 
 void ModelOptions::add_to(CLI::App& command, bool with_weights) {
     command.add_option("--model", model, "A name from `cait models`")->type_name("NAME");
-    command.add_option("--set", set, "Change a setting, e.g. model.classes=10; may be repeated")
-        ->type_name("model.KEY=VALUE")
-        ->allow_extra_args(false)  // one value each: what follows may be an image
-        ->take_all();
+    add_repeatable(command, "--set", set,
+                   "Change a setting, e.g. model.classes=10; may be repeated")
+        ->type_name("model.KEY=VALUE");
     if (!with_weights) return;
     command.add_flag("--ema", prefer_ema, "Use the averaged weights of a checkpoint with both");
     command.add_flag("--allow-non-finite", allow_non_finite, "Accept NaN and infinite weights");

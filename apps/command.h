@@ -20,8 +20,10 @@ struct Invocation {
 void add_models_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
+void add_weights_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_machine_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
 void add_forward_command(CLI::App& app, const Invocation& invocation);
 void add_eval_command(CLI::App& app, const Invocation& invocation);
 void add_train_command(CLI::App& app, const Invocation& invocation);
@@ -32,6 +34,10 @@ void add_preprocess_command(CLI::App& app);
 // Adds a sub-command whose --help ends with an example.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
                       const std::string& example);
+
+// An option that takes one value each time that it is given: what follows may be another argument.
+CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
+                            std::vector<std::string>& values, const std::string& help);
 
 // The option --set of commands that take a recipe, and what was given as (key, value).
 void add_recipe_settings(CLI::App& command, std::vector<std::string>& set);

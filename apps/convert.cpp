@@ -10,6 +10,7 @@
 #include "weights/checksum.h"
 #include "weights/safetensors.h"
 #include "weights/weight_file.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -45,18 +46,19 @@ void run(const ConvertArguments& arguments) {
     if (!arguments.output.ends_with(".safetensors"))
         throw UsageError(fmt::format("{}: expected an output name that ends with .safetensors",
                                      arguments.output));
+    const std::string input = weights_file(arguments.input, arguments.model.model);
     std::vector<NamedTensor> tensors;
     std::map<std::string, std::string> metadata;
     if (arguments.model.model.empty()) {
         if (arguments.names != "official" || !arguments.model.set.empty())
             throw UsageError("convert: --names and --set need --model NAME");
-        WeightFile file = open_weights(arguments.input, {.prefer_ema = arguments.model.prefer_ema});
+        WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});
         tensors = std::move(file.tensors);
         metadata = std::move(file.metadata);
         metadata.try_emplace("format", "pt");
     } else {
-        const Model model = Model::load(arguments.input, arguments.model.model,
-                                        arguments.model.settings(), arguments.model.load_options());
+        const Model model = Model::load(input, arguments.model.model, arguments.model.settings(),
+                                        arguments.model.load_options());
         for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
         metadata = model.metadata();
         const std::vector<Rename> renames = renames_for(arguments.names, model);
@@ -78,7 +80,9 @@ void add_convert_command(CLI::App& app) {
                     "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
                     "--set model.image_size=160 --dtype bfloat16");
     auto arguments = std::make_shared<ConvertArguments>();
-    command->add_option("input", arguments->input, "Weights: .safetensors, .pth or .pt")
+    command
+        ->add_option("input", arguments->input,
+                     "Weights: .safetensors, .pth, .pt, the folder of a run, or official")
         ->required();
     command->add_option("output", arguments->output, "The .safetensors file to write")->required();
     arguments->model.add_to(*command, true);

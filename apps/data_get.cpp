@@ -25,15 +25,6 @@ struct GetArguments {
     bool json = false;
 };
 
-std::string_view text_of(Downloaded outcome) {
-    switch (outcome) {
-        case Downloaded::fetched: return "fetched";
-        case Downloaded::resumed: return "resumed";
-        case Downloaded::present: return "already there";
-    }
-    return "";
-}
-
 void print_list(bool json) {
     nlohmann::json list = nlohmann::json::array();
     if (!json) fmt::print("{:<16} {:>10}  {}\n", "name", "size", "content");
@@ -58,12 +49,8 @@ void print_list(bool json) {
 }
 
 Downloaded fetch(const std::string& address, const ListedFile& file, const fs::path& folder) {
-    Progress progress(file.name, "kB");
     DownloadOptions options;
-    options.progress = [&](std::uint64_t done, std::uint64_t total) {
-        constexpr std::uint64_t kKilo = 1000;
-        progress.update(done / kKilo, std::max(done, total) / kKilo);
-    };
+    options.progress = byte_progress(file.name);
     return download(address, file.expected, folder / file.name, options);
 }
 

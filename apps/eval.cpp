@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "data.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -24,13 +25,13 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
 void add_eval_command(CLI::App& app, const Invocation& invocation) {
     CLI::App* command = add_command(
         app, "eval", "Measure accuracy, calibration and confusions on a data set",
-        "cait eval --weights runs/a/best.safetensors --data folder:photos/val --report eval.html\n"
-        "  cait eval --model cait_s24_224 --weights S24_224.pth --data imagenet-v2:data/v2\n"
-        "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=teacher.pth "
+        "cait eval --weights runs/a --data folder:photos/val --report eval.html\n"
+        "  cait eval --model cait_s24_224 --weights official --data imagenet-v2:data/v2\n"
+        "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
         "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
     arguments->model.add_to(*command, true);
-    command->add_option("--weights", arguments->weights, "Weight file")->required();
+    add_weights_option(*command, arguments->weights)->required();
     command
         ->add_option("--data", arguments->data,
                      "Data set, as in `cait data --help`; its validation part where it has one")
@@ -38,7 +39,7 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
         ->required();
     command
         ->add_option("--compare", arguments->compare,
-                     "Further weight files: how often any two models disagree")
+                     "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
     command->add_option("--batch", arguments->batch, "Images that go through together")
         ->check(CLI::Range(1, 65536))

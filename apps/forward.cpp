@@ -2,6 +2,8 @@
 // preprocessing.
 #include "forward.h"
 
+#include "weights_argument.h"
+
 namespace cait::app {
 
 namespace {
@@ -22,9 +24,10 @@ void add_forward_command(CLI::App& app, const Invocation& invocation) {
         "--tap class_attention.0");
     auto arguments = std::make_shared<ForwardArguments>();
     arguments->model.add_to(*command, true);
-    command->add_option("--weights", arguments->weights,
-                        "Weight file; without one the model starts fresh from --seed");
-    command->add_option("--seed", arguments->seed, "For weights that have to be made anew")
+    add_weights_option(*command, arguments->weights);
+    command
+        ->add_option("--seed", arguments->seed,
+                     "For weights that have to be made anew: the head's, or all without --weights")
         ->capture_default_str();
     command->add_option("--input", arguments->input, "Images [B, C, H, W] float32, .npy")
         ->required();
@@ -32,9 +35,10 @@ void add_forward_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--output", arguments->output,
                      ".npy for one tap, .safetensors for any number of them")
         ->required();
-    command->add_option("--tap", arguments->taps,
-                        "Outputs: logits (default), features, tokens, class_attention.N, "
-                        "self_attention.N, residual_ratio.N, logits_class, logits_dist");
+    add_repeatable(
+        *command, "--tap", arguments->taps,
+        "Output: logits (default), features, tokens, class_attention.N, "
+        "self_attention.N, residual_ratio.N, logits_class, logits_dist; may be repeated");
     command->add_option("--precision", arguments->precision, "Number format of the products")
         ->check(CLI::IsMember({"fp32", "bf16"}))
         ->capture_default_str();

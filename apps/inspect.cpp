@@ -10,6 +10,7 @@
 #include "walkers/expected.h"
 #include "weights/printable.h"
 #include "weights/weight_file.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -84,9 +85,9 @@ void inspect_graph(const InspectArguments& arguments) {
 }
 
 // Loads the file as that model; a misfit is an error that lists what differs.
-void check_fit(const InspectArguments& arguments) {
-    const Model model = Model::load(arguments.file, arguments.model.model,
-                                    arguments.model.settings(), arguments.model.load_options());
+void check_fit(const InspectArguments& arguments, const std::string& path) {
+    const Model model = Model::load(path, arguments.model.model, arguments.model.settings(),
+                                    arguments.model.load_options());
     fmt::print(stderr, "fits {}\n", model.info().name);
     for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
 }
@@ -95,13 +96,13 @@ void run(const InspectArguments& arguments) {
     if (arguments.graph) return inspect_graph(arguments);
     if (arguments.file.empty())
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
-    const WeightFile file =
-        open_weights(arguments.file, {.prefer_ema = arguments.model.prefer_ema});
-    if (!arguments.model.model.empty()) check_fit(arguments);  // a misfit is all that is said
+    const std::string path = weights_file(arguments.file, arguments.model.model);
+    const WeightFile file = open_weights(path, {.prefer_ema = arguments.model.prefer_ema});
+    if (!arguments.model.model.empty()) check_fit(arguments, path);  // a misfit is all that is said
     if (arguments.json)
         print_json(file);
     else
-        print_text(file, arguments.file);
+        print_text(file, path);
 }
 
 }  // namespace
@@ -113,7 +114,8 @@ void add_inspect_command(CLI::App& app) {
                     "  cait inspect --graph --model cait_xxs24_224 --set model.depth=1\n"
                     "  cait inspect --graph --fused --model cait_xxs24_224 --train");
     auto arguments = std::make_shared<InspectArguments>();
-    command->add_option("file", arguments->file, "Weights: .safetensors, .pth or .pt");
+    command->add_option("file", arguments->file,
+                        "Weights: .safetensors, .pth, .pt, the folder of a run, or official");
     arguments->model.add_to(*command, true);
     command->add_flag("--graph", arguments->graph, "Print the graph of --model");
     command->add_flag("--primitives", arguments->primitives,
@@ -121,7 +123,8 @@ void add_inspect_command(CLI::App& app) {
     command->add_flag("--fused", arguments->fused,
                       "With --graph: branches in one piece, as they run");
     command->add_flag("--train", arguments->training, "With --graph: as training records it");
-    command->add_option("--tap", arguments->taps, "With --graph: outputs wanted");
+    add_repeatable(*command, "--tap", arguments->taps,
+                   "With --graph: an output that is wanted; may be repeated");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments] { run(*arguments); });
 }

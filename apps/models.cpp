@@ -74,8 +74,8 @@ void add_models_command(CLI::App& app) {
     auto arguments = std::make_shared<ModelsArguments>();
     command->add_option("names", arguments->filters, "Show models whose name contains one of these")
         ->type_name("TEXT");
-    command
-        ->add_option("--set", arguments->set, "Costs with a setting changed, for all listed models")
+    add_repeatable(*command, "--set", arguments->set,
+                   "Costs with a setting changed, for all listed models; may be repeated")
         ->type_name("model.KEY=VALUE");
     command->add_flag("--json", arguments->json, "Print a JSON list");
     command->callback([arguments] { run(*arguments); });

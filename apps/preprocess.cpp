@@ -9,6 +9,7 @@
 #include "image/codec/decode.h"
 #include "progress.h"
 #include "weights/npy.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -33,10 +34,10 @@ Preparer preparer_for(const PreprocessArguments& arguments) {
                                      *arguments.crop_ratio));
     if (arguments.model.model.empty() && arguments.weights.empty())
         throw UsageError("preprocess: expected --weights FILE, --model NAME or both");
-    Description described = arguments.weights.empty()
-                                ? describe(arguments.model.model, settings)
-                                : describe(open_weights(arguments.weights), arguments.weights,
-                                           arguments.model.model, settings);
+    const std::string& model = arguments.model.model;
+    const std::string file = weights_file(arguments.weights, model);
+    Description described = file.empty() ? describe(model, settings)
+                                         : describe(open_weights(file), file, model, settings);
     if (arguments.crop_ratio) described.preprocessing.crop_ratio = *arguments.crop_ratio;
     if (!arguments.mode.empty()) described.preprocessing.crop_mode = arguments.mode;
     if (!arguments.filter.empty()) described.preprocessing.interpolation = arguments.filter;
@@ -63,8 +64,7 @@ void add_preprocess_command(CLI::App& app) {
                     "  cait preprocess --model cait_s24_224 cat.jpg --output x.npy");
     auto arguments = std::make_shared<PreprocessArguments>();
     arguments->model.add_to(*command, false);
-    command->add_option("--weights", arguments->weights,
-                        "Weight file whose own size, crop, mean and std are used");
+    add_weights_option(*command, arguments->weights);
     command->add_option("images", arguments->images, "JPEG, PNG or WebP files")->required();
     command->add_option("--output", arguments->output, "The .npy file to write, [B, 3, H, W]")
         ->required();

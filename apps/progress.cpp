@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 
 namespace cait::app {
 
@@ -64,6 +65,14 @@ void Progress::update(std::size_t done, std::size_t total) {
 
 void Progress::update(std::size_t done, std::size_t total, const std::string& text) {
     if (due(done, total)) show(done, total, fmt::format("{}/{}  {}", done, total, text));
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> byte_progress(const std::string& file) {
+    constexpr std::uint64_t kKilo = 1000;
+    auto bar = std::make_shared<Progress>(file, "kB");
+    return [bar](std::uint64_t done, std::uint64_t total) {
+        bar->update(done / kKilo, std::max(done, total) / kKilo);
+    };
 }
 
 }  // namespace cait::app

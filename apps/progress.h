@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 
 namespace cait::app {
@@ -34,5 +36,8 @@ private:
     bool terminal_;
     bool shown_ = false;
 };
+
+// A bar for the bytes of a download.
+std::function<void(std::uint64_t done, std::uint64_t total)> byte_progress(const std::string& file);
 
 }  // namespace cait::app

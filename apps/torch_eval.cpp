@@ -16,6 +16,7 @@
 #include "torch/runtime.h"
 #include "train/evaluate_data.h"
 #include "weights/weight_file.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -32,13 +33,16 @@ bool says_its_model(const std::string& file) {
 }
 
 // NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
-// whose name has a '=' in it is found as a file first.
+// whose name has a '=' in it is found as a file first. FILE is whatever --weights takes.
 Entry compared(const EvalArguments& arguments, const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos && !std::filesystem::exists(text))
-        return {text.substr(equals + 1), text.substr(0, equals), {}};
-    if (says_its_model(text)) return {text, {}, {}};
-    return {text, arguments.model.model, arguments.model.settings()};
+        return {weights_file(text.substr(equals + 1), text.substr(0, equals)),
+                text.substr(0, equals),
+                {}};
+    const std::string file = weights_file(text, arguments.model.model);
+    if (says_its_model(file)) return {file, {}, {}};
+    return {file, arguments.model.model, arguments.model.settings()};
 }
 
 Model load(const EvalArguments& arguments, const Entry& entry) {
@@ -139,8 +143,8 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 void run_on_torch(const EvalArguments& arguments, const Invocation&) {
     use_all_cores();
-    std::vector<Entry> entries{
-        {arguments.weights, arguments.model.model, arguments.model.settings()}};
+    std::vector<Entry> entries{{weights_file(arguments.weights, arguments.model.model),
+                                arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
     EvalResult result;

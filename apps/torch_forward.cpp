@@ -9,6 +9,7 @@
 #include "torch/runtime.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -27,7 +28,8 @@ void run_on_torch(const ForwardArguments& arguments, const Invocation&) {
     load.seed = arguments.seed;
     const Model model = arguments.weights.empty()
                             ? Model::create(arguments.model.model, settings, arguments.seed)
-                            : Model::load(arguments.weights, arguments.model.model, settings, load);
+                            : Model::load(weights_file(arguments.weights, arguments.model.model),
+                                          arguments.model.model, settings, load);
     for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
 
     const Tensor images = read_npy(arguments.input);

@@ -13,6 +13,7 @@
 #include "predict.h"
 #include "progress.h"
 #include "torch/runtime.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -20,8 +21,9 @@ namespace {
 
 template <class Arguments>
 Model load_model(const Arguments& arguments) {
-    Model model = Model::load(arguments.weights, arguments.model.model, arguments.model.settings(),
-                              arguments.model.load_options());
+    Model model =
+        Model::load(weights_file(arguments.weights, arguments.model.model), arguments.model.model,
+                    arguments.model.settings(), arguments.model.load_options());
     for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
     return model;
 }

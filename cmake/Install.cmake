@@ -1,4 +1,5 @@
-# What `cmake --install` puts where, and the package that find_package(cait) reads.
+# What `cmake --install` puts where, and the package that find_package(cait) reads. Two components, which
+# are two Debian packages: `program`, and `development` for those who use the library.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cait)
 
@@ -23,14 +24,20 @@ function(cait_packages_behind target result)
 endfunction()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cait DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        COMPONENT development FILES_MATCHING PATTERN "*.h")
 target_compile_features(cait-core PUBLIC cxx_std_20)  # the public headers need it
 cait_drop_header_only(cait-core)
 cait_packages_behind(cait-core CAIT_CORE_PACKAGES)
 set_target_properties(cait-core PROPERTIES VERSION ${PROJECT_VERSION}
                                            SOVERSION ${PROJECT_VERSION_MAJOR})
-install(TARGETS cait-core EXPORT cait-core-targets)
-install(EXPORT cait-core-targets NAMESPACE cait:: DESTINATION ${package_dir})
+# A shared library is needed by the program, too.
+set(library_components COMPONENT development)
+if(BUILD_SHARED_LIBS)
+  set(library_components COMPONENT program NAMELINK_COMPONENT development)
+endif()
+install(TARGETS cait-core EXPORT cait-core-targets
+        LIBRARY ${library_components} ARCHIVE COMPONENT development)
+install(EXPORT cait-core-targets NAMESPACE cait:: DESTINATION ${package_dir} COMPONENT development)
 
 # A file of its own: whoever does not ask for the component needs no LibTorch.
 if(TARGET cait-train)
@@ -38,11 +45,13 @@ if(TARGET cait-train)
   cait_packages_behind(cait-train CAIT_TRAIN_PACKAGES)
   cait_packages_behind(cait-kernels CAIT_KERNEL_PACKAGES)
   set_target_properties(cait-train PROPERTIES EXPORT_NAME train)
-  install(TARGETS cait-train cait-kernels EXPORT cait-train-targets)
-  install(EXPORT cait-train-targets NAMESPACE cait:: DESTINATION ${package_dir})
+  install(TARGETS cait-train cait-kernels EXPORT cait-train-targets
+          LIBRARY ${library_components} ARCHIVE COMPONENT development)
+  install(EXPORT cait-train-targets NAMESPACE cait:: DESTINATION ${package_dir}
+          COMPONENT development)
 endif()
 
-# cait-torch is started by cait, not by people. The run path matters to shared builds only.
+# cait-torch is started by cait, not by people. Only a shared build has libraries of ours to find.
 foreach(program IN ITEMS cait cait-torch)
   if(TARGET ${program})
     set(program_dir ${CMAKE_INSTALL_BINDIR})
@@ -50,11 +59,23 @@ foreach(program IN ITEMS cait cait-torch)
       set(program_dir ${CMAKE_INSTALL_LIBEXECDIR}/cait)
     endif()
     file(RELATIVE_PATH to_libraries /prefix/${program_dir} /prefix/${CMAKE_INSTALL_LIBDIR})
-    set_target_properties(${program} PROPERTIES
-      INSTALL_RPATH "$ORIGIN/${to_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
-    install(TARGETS ${program} DESTINATION ${program_dir})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+    endif()
+    install(TARGETS ${program} DESTINATION ${program_dir} COMPONENT program)
   endif()
 endforeach()
+
+# Where bash, zsh, fish and man look.
+set(printed ${PROJECT_BINARY_DIR}/generated)
+install(FILES ${printed}/cait.bash RENAME cait COMPONENT program
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${printed}/cait.zsh RENAME _cait COMPONENT program
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${printed}/cait.fish COMPONENT program
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${printed}/cait.1.gz COMPONENT program DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 configure_package_config_file(cmake/cait-config.cmake.in cait-config.cmake
                               INSTALL_DESTINATION ${package_dir})
@@ -63,4 +84,4 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cait-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/cait-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindDNNL.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindWebP.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT development)

@@ -10,6 +10,7 @@ cait:
 core:
 image:    core
 fetch:    core
+published: core fetch weights
 prepare:  core image
 data:     core image prepare
 weights:  core
@@ -22,7 +23,7 @@ measure:  core data
 report:   core data image measure
 kernels:  core
 torch:    core graph kernels models walkers
-train:    core data fetch graph kernels measure models prepare recipe report torch walkers weights
+train:    core data fetch graph kernels measure models prepare published recipe report torch walkers weights
 apps:     *
 '
 

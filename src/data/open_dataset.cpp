@@ -31,13 +31,18 @@ struct Scheme {
 
 const std::vector<Scheme>& schemes() {
     static const std::vector<Scheme> kSchemes{
-        {{"folder", "folder:PATH", "one folder per class, images at any depth below it"},
+        {{"folder", "folder:PATH?split=train|val|test",
+          "one folder per class, images at any depth below it; where PATH has train/ and val/ or "
+          "test/, split chooses"},
          {"split"},
          open_image_folder},
-        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&root=FOLDER", "a table with a header row"},
+        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&root=FOLDER",
+          "a table with a header row; relative paths start at root, else at the file's folder"},
          {"path", "label", "root"},
          open_csv_dataset},
-        {{"tar", "tar:PATH/{000..009}.tar", "WebDataset shards: key.jpg with key.cls"},
+        {{"tar", "tar:PATH/{000..009}.tar",
+          "WebDataset shards: key.jpg with key.cls; `cait data pack` writes shard-000000.tar and "
+          "on"},
          {},
          open_tar_shards},
         {{"cifar10", "cifar10:PATH?split=train|test", "CIFAR-10, binary version"},
@@ -62,14 +67,14 @@ const std::vector<Scheme>& schemes() {
         {{"imagenet", "imagenet:PATH?split=train|val&devkit=FOLDER", "ILSVRC 2012"},
          {"split", "devkit"},
          open_imagenet},
-        {{"imagenet-real", "imagenet-real:PATH?labels=real.json",
+        {{"imagenet-real", "imagenet-real:PATH?labels=real.json&devkit=FOLDER",
           "ImageNet's validation images with all their right answers"},
          {"labels", "devkit"},
          open_imagenet_real},
         {{"imagenet-v2", "imagenet-v2:PATH", "ImageNet-V2, folders named by class number"},
          {},
          open_imagenet_v2},
-        {{"inaturalist", "inaturalist:PATH?json=train2018.json&level=genus",
+        {{"inaturalist", "inaturalist:PATH?json=train2018.json&level=genus&split=train|val",
           "iNaturalist; level is one of the seven taxonomic ones"},
          {"split", "json", "level"},
          open_inaturalist},

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <thread>
+#include <vector>
 
 #include "cait/error.h"
 #include "fetch/http_request.h"
@@ -21,13 +24,9 @@ namespace {
 // The file that grows. Locked, because two programs that append to it would spoil it.
 class PartFile {
 public:
-    explicit PartFile(fs::path path) : path_(std::move(path)) {
-        fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (fd_ < 0) fail("create");
-        if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-            ::close(fd_);
-            throw Error(fmt::format("{}: another download is writing it", path_.string()));
-        }
+    PartFile(fs::path path, bool wait) : path_(std::move(path)) {
+        do open_locked(wait);
+        while (!has_its_name());
         const off_t end = ::lseek(fd_, 0, SEEK_END);
         if (end < 0) fail("seek");
         size_ = std::uint64_t(end);
@@ -66,6 +65,24 @@ public:
     void discard() { ::unlink(path_.c_str()); }
 
 private:
+    void open_locked(bool wait) {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fd_ < 0) fail("create");
+        if (::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return;
+        ::close(fd_);
+        throw Error(fmt::format("{}: another download is writing it", path_.string()));
+    }
+
+    // Not when the program that held the lock has renamed or removed the file meanwhile.
+    bool has_its_name() const {
+        struct stat ours {
+        }, named{};
+        if (::fstat(fd_, &ours) != 0) fail("examine");
+        return ::stat(path_.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+               ours.st_ino == named.st_ino;
+    }
+
     [[noreturn]] void fail(const char* action) const {
         throw Error(fmt::format("{}: cannot {}: {}", path_.string(), action, std::strerror(errno)));
     }
@@ -82,11 +99,22 @@ std::optional<std::string> fault(const fs::path& path, const ExpectedFile& expec
     if (error) return fmt::format("cannot read: {}", error.message());
     if (expected.size && size != *expected.size)
         return fmt::format("expected {} bytes, found {}", *expected.size, size);
-    if (!expected.checksum) return std::nullopt;
-    const auto& [kind, hex] = *expected.checksum;
-    const std::string found = file_digest(path, kind);
-    if (found == hex) return std::nullopt;
-    return fmt::format("{}: expected {}, found {}", name_of(kind), hex, found);
+    if (expected.checksum) {
+        const auto& [kind, hex] = *expected.checksum;
+        const std::string found = file_digest(path, kind);
+        if (!found.starts_with(hex))
+            return fmt::format("{}: expected {}, found {}", name_of(kind), hex, found);
+    }
+    try {
+        if (expected.check) expected.check(path);
+        return std::nullopt;
+    } catch (const Error& wrong) {
+        return wrong.what();
+    }
+}
+
+bool is_there(const fs::path& path, const ExpectedFile& expected) {
+    return fs::exists(path) && !fault(path, expected);
 }
 
 class Download {
@@ -117,7 +145,7 @@ public:
             }
             const bool again = result.outcome == HttpOutcome::interrupted;
             if (!again || ++failures > options_.retries)
-                throw Error(fmt::format("{}: {}", address_, result.message));
+                throw Unreachable(fmt::format("{}: {}", address_, result.message));
             std::this_thread::sleep_for(pause);
             pause *= 2;
         }
@@ -158,10 +186,20 @@ private:
 
 }  // namespace
 
+std::string_view text_of(Downloaded outcome) {
+    switch (outcome) {
+        case Downloaded::fetched: return "fetched";
+        case Downloaded::resumed: return "resumed";
+        case Downloaded::present: return "already there";
+    }
+    return "";
+}
+
 Downloaded download(const std::string& address, const ExpectedFile& expected,
                     const fs::path& target, const DownloadOptions& options) {
-    if (fs::exists(target) && !fault(target, expected)) return Downloaded::present;
-    PartFile part(target.string() + ".part");
+    if (is_there(target, expected)) return Downloaded::present;
+    PartFile part(target.string() + ".part", options.wait);
+    if (options.wait && is_there(target, expected)) return Downloaded::present;
     // A second time when the beginning is from an earlier run: it may be that of another file.
     for (bool old_part = part.size() > 0;; old_part = false) {
         Download(address, expected, options, part).run();
@@ -176,6 +214,29 @@ Downloaded download(const std::string& address, const ExpectedFile& expected,
         }
         part.restart();
     }
+}
+
+Downloaded copy_in(const fs::path& source, const ExpectedFile& expected, const fs::path& target,
+                   const DownloadOptions& options) {
+    if (is_there(target, expected)) return Downloaded::present;
+    std::ifstream from(source, std::ios::binary);
+    if (!from)
+        throw Unreachable(
+            fmt::format("{}: cannot open: {}", source.string(), std::strerror(errno)));
+    PartFile part(target.string() + ".part", options.wait);
+    part.restart();
+    const std::uint64_t total = fs::file_size(source);
+    std::vector<char> buffer(std::size_t{1} << 20);
+    while (from.read(buffer.data(), std::streamsize(buffer.size())), from.gcount() > 0) {
+        part.append(std::as_bytes(std::span(buffer.data(), std::size_t(from.gcount()))));
+        if (options.progress) options.progress(part.size(), total);
+    }
+    if (const auto wrong = fault(part.path(), expected)) {
+        part.discard();
+        throw Error(fmt::format("{}: {}", source.string(), *wrong));
+    }
+    part.become(target);
+    return Downloaded::fetched;
 }
 
 }  // namespace cait

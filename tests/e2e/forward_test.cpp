@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <bit>
+#include <cstdlib>
 
 #include "e2e/tiny_models.h"
 #include "support/near.h"
@@ -11,6 +12,7 @@
 namespace cait::e2e {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 class Forward : public InFolder {
@@ -61,6 +63,24 @@ TEST_F(Forward, HalfPrecisionFilesLoad) {
         test::expect_close(read_npy(path("y.npy")), read_npy(data("tiny_cait_logits.npy")), 0.05,
                            dtype);
     }
+}
+
+// What the commands with LibTorch take for weights beside a file.
+TEST_F(Forward, OfficialWeightsAndRunsAreFiles) {
+    const std::string expected = forward(kTinyCait + Words{"--weights", data("tiny_cait_zip.pth")});
+    fs::create_directories(path("usb"));
+    write("usb/XXS24_224.pth", read(data("tiny_cait_zip.pth")));
+    ::setenv("CAIT_CACHE", path("cache").c_str(), 1);
+    ::setenv("CAIT_MIRROR", path("usb").c_str(), 1);
+    EXPECT_EQ(forward(kTinyCait + Words{"--weights", "official"}), expected);
+    ::unsetenv("CAIT_CACHE");
+    ::unsetenv("CAIT_MIRROR");
+    fs::create_directories(path("run"));
+    EXPECT_EQ(
+        cait(Words{"convert", data("tiny_cait_zip.pth"), path("run/best.safetensors")} + kTinyCait)
+            .status,
+        0);
+    EXPECT_EQ(forward({"--weights", path("run")}), expected);
 }
 
 TEST_F(Forward, TapsAndPrecision) {

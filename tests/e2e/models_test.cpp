@@ -61,7 +61,24 @@ TEST(Models, WrongWordsAreUsageErrorsInOneLine) {
     expect_refused(cait({"models", "--set", "depth=3"}), 2, {"expected model.KEY=VALUE"});
     expect_refused(cait({"models", "--jsn"}), 2, {"--jsn", "cait models --help"});
     expect_refused(cait({}), 2, {"subcommand", "cait --help"});
-    expect_refused(cait({"modles"}), 2, {"cait --help"});
+}
+
+TEST(Models, MistypedCommandsAreSuggested) {
+    expect_refused(cait({"modles"}), 2, {"unknown command 'modles'", "'models'", "cait --help"});
+    expect_refused(cait({"data", "stas"}), 2,
+                   {"unknown command 'stas'", "'stats'", "cait data --help"});
+    expect_refused(cait({"data", "get", "--lst"}), 2, {"--lst", "cait data get --help"});
+}
+
+TEST(Models, SetTakesOneValueAndLeavesTheNextWord) {
+    const Finished run = cait(
+        {"models", "--set", "model.image_size=160", "cait_xxs24_224", "--set", "model.depth=2"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, testing::AllOf(HasSubstr("cait_xxs24_224"), HasSubstr("160x160"),
+                                        HasSubstr("1 models")));
+    // The file is looked for; it was not taken for a second tap.
+    const Finished tapped = cait({"inspect", "--tap", "logits", "none.pth"});
+    expect_refused(tapped, 1, {"none.pth: cannot open"});
 }
 
 TEST(Models, EveryCommandExplainsItselfWithAnExample) {

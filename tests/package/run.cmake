@@ -1,15 +1,7 @@
 # Installs the build tree into an empty prefix, builds the consumer against it and runs the result.
 cmake_minimum_required(VERSION 3.25)
 
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
-                  ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\nexited with ${status}:\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run_command.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 run(${CMAKE_COMMAND} --install ${build_dir} --prefix ${work_dir}/prefix)
@@ -22,13 +14,6 @@ run(${CMAKE_COMMAND} -S ${consumer_dir} -B ${work_dir}/build -G ${generator}
 run(${CMAKE_COMMAND} --build ${work_dir}/build)
 run(${work_dir}/build/consumer ${pictures}/jpeg_420.jpg)
 
-function(expect expected)
-  string(STRIP "${output}" found)
-  if(NOT found MATCHES "${expected}")
-    message(FATAL_ERROR "expected '${expected}', found '${found}'")
-  endif()
-  message(STATUS "${found}")
-endfunction()
 expect("^cait_xxs24_224 [0-9]+ [|] \\[1, 3, 16, 16\\] [|] unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224")
 
 run(${work_dir}/moved/bin/cait models cait_xxs24_224)

@@ -5,6 +5,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <future>
+
 #include "fetch/download_list.h"
 #include "support/http_server.h"
 #include "unit/data/support.h"
@@ -189,6 +191,52 @@ TEST_F(DownloadTest, TwoAtOnceDoNotSpoilEachOther) {
     EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("another download"));
     ::close(other);
     EXPECT_EQ(read_file(folder_ / "file.part"), "abc");
+}
+
+TEST_F(DownloadTest, TheSecondOfTwoMayWaitForTheFirst) {
+    serve({.content = content_});
+    write_file(folder_ / "file.part", "");
+    const int other = ::open((folder_ / "file.part").c_str(), O_RDWR);
+    ASSERT_EQ(::flock(other, LOCK_EX), 0);
+    options_.wait = true;
+    auto outcome = std::async(std::launch::async, [&] { return fetch(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // What a first one does: fill, rename, close.
+    write_file(folder_ / "file.part", content_);
+    std::filesystem::rename(folder_ / "file.part", folder_ / "file");
+    ::close(other);
+    EXPECT_EQ(outcome.get(), Downloaded::present);
+    EXPECT_TRUE(server_.requests().empty());
+    EXPECT_EQ(folder_.file_count(), 1);
+}
+
+TEST_F(DownloadTest, TheBeginningOfAChecksumDecides) {
+    serve({.content = content_});
+    const std::string whole = expected_.checksum->hex;
+    expected_.checksum->hex = "00000000";
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("expected 00000000, found " + whole));
+    expected_.checksum->hex = whole.substr(0, 8);
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+}
+
+TEST_F(DownloadTest, WhatIsNotTheFileByItsContentIsRefused) {
+    serve({.content = content_});
+    expected_.check = [](const std::filesystem::path&) { throw Error("no weights"); };
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("/file: no weights"));
+    EXPECT_EQ(folder_.file_count(), 0);
+}
+
+TEST_F(DownloadTest, AFileIsCopiedInWithTheSameChecks) {
+    write_file(folder_ / "source", content_);
+    const auto copy = [&] { return copy_in(folder_ / "source", expected_, folder_ / "file"); };
+    EXPECT_EQ(copy(), Downloaded::fetched);
+    EXPECT_EQ(fetched(), content_);
+    EXPECT_EQ(copy(), Downloaded::present);
+    write_file(folder_ / "file", "old");
+    write_file(folder_ / "source", content_ + "more");
+    EXPECT_THAT(error_of(copy), HasSubstr("source: expected 100000 bytes, found 100004"));
+    EXPECT_EQ(fetched(), "old");
+    EXPECT_FALSE(has_part());
 }
 
 TEST(DownloadList, IsComplete) {

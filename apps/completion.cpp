@@ -1,0 +1,38 @@
+// `cait completion`: scripts that let a shell complete commands, options, models and recipes, and
+// the manual page. The build runs it for the files that are installed.
+#include "completion.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "command.h"
+
+namespace cait::app {
+
+namespace {
+
+void run(const CLI::App& program, const std::string& kind) {
+    const std::vector<CommandWords> commands = command_words(program);
+    if (kind == "bash") return fmt::print("{}", bash_completion(commands));
+    if (kind == "zsh") return fmt::print("{}", zsh_completion(commands));
+    if (kind == "fish") return fmt::print("{}", fish_completion(commands));
+    fmt::print("{}", manual_page(commands, program.version()));
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app) {
+    CLI::App* command =
+        add_command(app, "completion", "Print a completion script for a shell, or the manual page",
+                    "source <(cait completion bash)\n"
+                    "  cait completion fish > ~/.config/fish/completions/cait.fish\n"
+                    "  cait completion man | man -l -");
+    auto kind = std::make_shared<std::string>();
+    command->add_option("kind", *kind, "What to print")
+        ->check(CLI::IsMember({"bash", "zsh", "fish", "man"}))
+        ->required();
+    command->callback([&app, kind] { run(app, *kind); });
+}
+
+}  // namespace cait::app

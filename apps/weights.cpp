@@ -1,0 +1,120 @@
+// `cait weights`: the published weights, listed and fetched by the names of their models.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "data.h"
+#include "progress.h"
+#include "published/weight_cache.h"
+
+namespace cait::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ListArguments {
+    std::vector<std::string> filters;
+    bool json = false;
+};
+
+struct GetArguments {
+    std::string model;
+    std::string out;
+};
+
+bool matches(const PublishedWeights& weights, const std::vector<std::string>& filters) {
+    return filters.empty() || std::ranges::any_of(filters, [&](const std::string& filter) {
+               return weights.model.find(filter) != std::string_view::npos;
+           });
+}
+
+nlohmann::json to_json(const PublishedWeights& weights, bool cached) {
+    nlohmann::json entry{{"model", weights.model},       {"weights", weights.argument()},
+                         {"address", weights.address()}, {"file", weights.file()},
+                         {"by_hand", weights.by_hand()}, {"cached", cached},
+                         {"sha256", nlohmann::json()},   {"note", weights.note}};
+    if (const auto checksum = weights.checksum()) entry["sha256"] = checksum->hex;
+    return entry;
+}
+
+void print_line(const PublishedWeights& weights, bool cached) {
+    const char* state = cached ? "cached" : weights.by_hand() ? "by hand" : "";
+    fmt::print("{:<34} {:<18} {:<7} {}\n", weights.model, weights.argument(), state,
+               weights.address());
+}
+
+void list(const ListArguments& arguments) {
+    std::vector<PublishedWeights> found;
+    std::ranges::copy_if(published_weights(), std::back_inserter(found),
+                         [&](const auto& one) { return matches(one, arguments.filters); });
+    if (found.empty()) find_published(arguments.filters.front(), "");  // says what is nearest
+    const fs::path cache = weight_cache();
+    nlohmann::json entries = nlohmann::json::array();
+    for (const PublishedWeights& weights : found) {
+        const bool cached = fs::exists(cache / weights.file());
+        arguments.json ? entries.push_back(to_json(weights, cached)) : print_line(weights, cached);
+    }
+    if (arguments.json) return print_json(entries);
+    fmt::print("\n{} files, kept in {}\n", found.size(), cache.string());
+}
+
+void get(const GetArguments& arguments) {
+    const std::size_t colon = std::min(arguments.model.find(':'), arguments.model.size());
+    const PublishedWeights& weights =
+        find_published(arguments.model.substr(0, colon),
+                       arguments.model.substr(std::min(colon + 1, arguments.model.size())));
+    const fs::path target =
+        arguments.out.empty() ? weight_cache() / weights.file() : fs::path(arguments.out);
+    DownloadOptions options;
+    options.progress = byte_progress(weights.file());
+    const Downloaded outcome = fetch_published(weights, target, options);
+    fmt::print(stderr, "{}: {}\n", weights.file(), text_of(outcome));
+    fmt::print("{}\n", target.string());
+}
+
+void add_list(CLI::App& weights) {
+    CLI::App* command =
+        add_command(weights, "list", "Show what is published, and what is here already",
+                    "cait weights list cait_s deit3\n  cait weights list --json");
+    auto arguments = std::make_shared<ListArguments>();
+    command
+        ->add_option("models", arguments->filters, "Only models whose name contains one of these")
+        ->type_name("TEXT");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->callback([arguments] { list(*arguments); });
+}
+
+void add_get(CLI::App& weights) {
+    CLI::App* command = add_command(
+        weights, "get", "Fetch the weights of a model, check them and print where they are",
+        "cait weights get cait_s24_224\n"
+        "  cait weights get deit3_base_patch16_224:21k --out base.pth");
+    auto arguments = std::make_shared<GetArguments>();
+    command->add_option("model", arguments->model, "A name from `cait weights list`")
+        ->type_name("MODEL[:VARIANT]")
+        ->required();
+    command->add_option("--out", arguments->out, "File to write; default: in the cache")
+        ->type_name("FILE");
+    command->callback([arguments] { get(*arguments); });
+}
+
+}  // namespace
+
+void add_weights_command(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("weights", "List and fetch published weights");
+    command->require_subcommand(1);
+    command->footer(
+        "\nFiles are kept in $CAIT_CACHE/weights, by default ~/.cache/cait/weights. CAIT_MIRROR "
+        "names an\n"
+        "address or a folder to fetch from instead of the publishers.\n\n"
+        "Example:\n  cait weights list cait\n"
+        "  cait predict --model cait_s24_224 --weights official cat.jpg\n");
+    add_list(*command);
+    add_get(*command);
+}
+
+}  // namespace cait::app

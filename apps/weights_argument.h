@@ -1,0 +1,17 @@
+// The argument that says which weights a command opens.
+#pragma once
+
+#include <string>
+
+#include "command.h"
+
+namespace cait::app {
+
+// --weights FILE, RUN or official.
+CLI::Option* add_weights_option(CLI::App& command, std::string& weights);
+
+// What it means: the file to open, fetched where it is a published one that is not there yet.
+// Notes and progress go to stderr.
+std::string weights_file(const std::string& weights, const std::string& model);
+
+}  // namespace cait::app

@@ -1,0 +1,40 @@
+# Makes the Debian packages of the build tree, unpacks them and runs the program from there.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/run_command.cmake)
+
+file(REMOVE_RECURSE ${work_dir})
+run(cpack --config ${build_dir}/CPackConfig.cmake -B ${work_dir})
+file(GLOB packages ${work_dir}/*.deb)
+list(LENGTH packages count)
+if(NOT count EQUAL 2)
+  message(FATAL_ERROR "expected cait and libcait-dev, found: ${packages}")
+endif()
+
+foreach(package IN LISTS packages)
+  run(dpkg-deb -x ${package} ${work_dir}/root)
+  if(lintian)
+    run(${lintian} --fail-on error --allow-root ${package})
+  endif()
+endforeach()
+
+file(GLOB program_package ${work_dir}/cait_${version}-1_*.deb)
+run(dpkg-deb -f ${program_package} Depends)
+expect("libc6.*libcurl4")
+run(${work_dir}/root/usr/bin/cait --version)
+expect("^cait ${version}$")
+run(${work_dir}/root/usr/bin/cait models cait_xxs24_224)
+expect("cait_xxs24_224")
+foreach(file IN ITEMS share/bash-completion/completions/cait share/zsh/vendor-completions/_cait
+                      share/fish/vendor_completions.d/cait.fish share/man/man1/cait.1.gz
+                      include/cait/model.h share/doc/libcait-dev/copyright)
+  if(NOT EXISTS ${work_dir}/root/usr/${file})
+    message(FATAL_ERROR "missing in the packages: /usr/${file}")
+  endif()
+endforeach()
+# The half with LibTorch, where this build has one: found, and with all its libraries.
+if(EXISTS ${build_dir}/cait-torch)
+  run(ldd ${work_dir}/root/usr/libexec/cait/cait-torch)
+  if(output MATCHES "not found")
+    message(FATAL_ERROR "${output}")
+  endif()
+endif()
