@@ -2,7 +2,9 @@
 // (0 done, 1 bad data, 2 wrong usage).
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "command.h"
@@ -19,6 +21,12 @@ constexpr int kUsageError = 2;
 void check_isa_cap() {
     const std::string note = cait::isa_note();
     if (!note.empty()) fmt::print(stderr, "cait: {}\n", note);
+}
+
+// What was printed may still be on its way: a full disk shows only now.
+void finish_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw cait::Error(fmt::format("cannot write the output: {}", std::strerror(errno)));
 }
 
 int run(int argc, char** argv) {
@@ -44,13 +52,16 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {
-        return app.exit(asked_for_help);
+        const int shown = app.exit(asked_for_help);
+        finish_output();
+        return shown;
     } catch (const CLI::ParseError& error) {
         const auto chosen = app.get_subcommands();
         fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", error.what(),
                    chosen.empty() ? "" : chosen.front()->get_name() + " ");
         return kUsageError;
     }
+    finish_output();
     return status;
 }
 
