@@ -2,7 +2,9 @@
 // (0 done, 1 bad data, 2 wrong usage).
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "command.h"
@@ -46,6 +48,12 @@ std::string words_of(const CLI::App& command) {  // "data get "
     return words_of(*command.get_parent()) + command.get_name() + " ";
 }
 
+// What was printed may still be on its way: a full disk shows only now.
+void finish_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw cait::Error(fmt::format("cannot write the output: {}", std::strerror(errno)));
+}
+
 int run(int argc, char** argv) {
     CLI::App app("Image transformers: train, fine-tune, distil, evaluate and look inside them.",
                  "cait");
@@ -71,13 +79,16 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {
-        return app.exit(asked_for_help);
+        const int shown = app.exit(asked_for_help);
+        finish_output();
+        return shown;
     } catch (const CLI::ParseError& error) {
         const CLI::App& command = innermost(app);
         fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", explain(command, error),
                    words_of(command));
         return kUsageError;
     }
+    finish_output();
     return status;
 }
 

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "core/atomic_file.h"
+
 namespace cait::app {
 
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
@@ -61,6 +63,14 @@ Model::LoadOptions ModelOptions::load_options() const {
     return {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0};
 }
 
+void check_output(const std::filesystem::path& file) {
+    // A folder or a device would be found out, or replaced, at the very end.
+    if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
+        throw Error(fmt::format("{}: expected the name of a file to write, found {}", file.string(),
+                                std::filesystem::is_directory(file) ? "a folder" : "a device"));
+    const AtomicFile trial(file);
+}
+
 namespace {
 
 std::string scaled(double value, std::string_view unit) {
@@ -70,6 +80,7 @@ std::string scaled(double value, std::string_view unit) {
         value /= 1000;
         ++step;
     }
+    if (step == 0 && unit.empty()) return fmt::format("{:.0f}", value);
     return step == 0 ? fmt::format("{:.0f} {}", value, unit)
                      : fmt::format("{:.1f} {}{}", value, kPrefixes[step], unit);
 }

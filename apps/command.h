@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ struct ModelOptions {
     SettingList settings() const;  // throws UsageError unless each is model.KEY=VALUE
     Model::LoadOptions load_options() const;
 };
+
+// Before hours of work: throws Error unless a file of this name can be written. Leaves nothing
+// behind.
+void check_output(const std::filesystem::path& file);
 
 // 12034128 → "12.0 M"; 1.4e9 bytes → "1.4 GB".
 std::string count_text(std::int64_t count);

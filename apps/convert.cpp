@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "api/file_facts.h"
+#include "class_names.h"
 #include "command.h"
 #include "core/convert.h"
 #include "core/rename.h"
@@ -21,7 +23,15 @@ struct ConvertArguments {
     std::string output;
     ModelOptions model;
     std::string names = "official";
+    std::string name;     // of the model; empty: the file's own
+    std::string classes;  // file with names
     std::string dtype;
+
+    // Otherwise the tensors are passed on as they are.
+    bool fits_a_model() const {
+        return !model.model.empty() || !model.set.empty() || !classes.empty() ||
+               names != "official";
+    }
 };
 
 void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype) {
@@ -49,17 +59,19 @@ void run(const ConvertArguments& arguments) {
     const std::string input = weights_file(arguments.input, arguments.model.model);
     std::vector<NamedTensor> tensors;
     std::map<std::string, std::string> metadata;
-    if (arguments.model.model.empty()) {
-        if (arguments.names != "official" || !arguments.model.set.empty())
-            throw UsageError("convert: --names and --set need --model NAME");
+    check_output(arguments.output);
+    if (!arguments.fits_a_model()) {
         WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});
         tensors = std::move(file.tensors);
         metadata = std::move(file.metadata);
         metadata.try_emplace("format", "pt");
+        if (!arguments.name.empty()) metadata[kNameKey] = arguments.name;
     } else {
-        const Model model = Model::load(input, arguments.model.model, arguments.model.settings(),
-                                        arguments.model.load_options());
+        Model model = Model::load(input, arguments.model.model, arguments.model.settings(),
+                                  arguments.model.load_options());
         for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+        if (!arguments.name.empty()) model.set_name(arguments.name);
+        if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
         metadata = model.metadata();
         const std::vector<Rename> renames = renames_for(arguments.names, model);
         for (const auto& [name, tensor] : model.weights())
@@ -78,7 +90,9 @@ void add_convert_command(CLI::App& app) {
         add_command(app, "convert", "Turn any weight file into one safetensors file",
                     "cait convert S24_224.pth cait_s24.safetensors --model cait_s24_224\n"
                     "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
-                    "--set model.image_size=160 --dtype bfloat16");
+                    "--set model.image_size=160 --dtype bfloat16\n"
+                    "  cait convert best.safetensors flowers.safetensors --name flowers --classes "
+                    "names.txt");
     auto arguments = std::make_shared<ConvertArguments>();
     command
         ->add_option("input", arguments->input,
@@ -86,9 +100,12 @@ void add_convert_command(CLI::App& app) {
         ->required();
     command->add_option("output", arguments->output, "The .safetensors file to write")->required();
     arguments->model.add_to(*command, true);
-    command->add_option("--names", arguments->names, "Parameter names to write (with --model)")
+    command->add_option("--names", arguments->names, "Parameter names to write")
         ->check(CLI::IsMember({"official", "timm", "torchvision"}))
         ->capture_default_str();
+    command->add_option("--name", arguments->name, "What the model is to be called")
+        ->type_name("NAME");
+    add_classes_option(*command, arguments->classes);
     command->add_option("--dtype", arguments->dtype, "Number format to write; default: as it is")
         ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
     command->callback([arguments] { run(*arguments); });

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "class_names.h"
 #include "data.h"
 #include "weights_argument.h"
 
@@ -17,6 +18,8 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
         throw UsageError(
             fmt::format("--crop-ratio: expected {} to {}, found {}", kLeast, kMost, *ratio));
     arguments.model.settings();
+    for (const std::string& output : {arguments.report, arguments.predictions})
+        if (!output.empty()) check_output(output);
     run_on_torch(arguments, invocation);
 }
 
@@ -59,11 +62,16 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
                      "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
                      "model's")
         ->check(CLI::IsMember({"centre", "squash", "border"}));
+    add_classes_option(*command, arguments->classes);
     command->add_flag("--per-class", arguments->per_class, "Also the accuracy of every class");
     command->add_flag("--skip-bad", arguments->skip_bad,
                       "Leave out up to 5 % of unreadable images instead of refusing the first");
     command->add_option("--report", arguments->report, "Also write a page with pictures")
         ->type_name("FILE.html");
+    command
+        ->add_option("--predictions", arguments->predictions,
+                     "Also write each image's label and five likeliest classes")
+        ->type_name("FILE.csv");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, invocation] { run(*arguments, invocation); });
 }

@@ -28,7 +28,9 @@ struct EvalArguments {
     bool per_class = false;
     bool skip_bad = false;
     bool json = false;
-    std::string report;  // file to write
+    std::string classes;      // file with names
+    std::string report;       // file to write
+    std::string predictions;  // file to write
 };
 
 // See torch_handoff.cpp for what this does in which program.
@@ -53,6 +55,7 @@ struct EvalResult {
 };
 
 void print_evaluation(const EvalArguments& arguments, const EvalResult& result);
+void write_predictions(const std::string& file, const Evaluated& one);
 void write_eval_report(const EvalArguments& arguments, const EvalResult& result);
 
 }  // namespace cait::app

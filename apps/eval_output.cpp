@@ -146,7 +146,6 @@ void print_evaluation(const EvalArguments& arguments, const EvalResult& result) 
         if (arguments.per_class) print_classes(one);
     }
     if (result.disagreement) print_disagreement(*result.disagreement);
-    if (!arguments.report.empty()) fmt::print("\nreport: {}\n", one_line(arguments.report));
 }
 
 void write_eval_report(const EvalArguments& arguments, const EvalResult& result) {
@@ -178,6 +177,7 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
     data.mistakes = report_mistakes(*one.dataset, metrics.worst());
     data.disagreement = result.disagreement;
     write_report(arguments.report, data);
+    if (!arguments.json) fmt::print("\nreport: {}\n", one_line(arguments.report));
 }
 
 }  // namespace cait::app

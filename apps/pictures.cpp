@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "api/describe.h"
+#include "data.h"
+#include "data/imagenet_classes.h"
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
 #include "image/codec/decode.h"
+#include "measure/top_answers.h"
 
 namespace cait::app {
 
@@ -22,11 +25,16 @@ void PictureArguments::add_to(CLI::App& command) {
     command.add_option("--seed", seed, "Which images of --data")->capture_default_str();
 }
 
-std::vector<Picture> PictureArguments::read() const {
+void PictureArguments::check() const {
     if (files.empty() == data.empty())
         throw UsageError("expected image files or --data NAME, one of the two");
+}
+
+std::vector<Picture> PictureArguments::list() const {
+    check();
     std::vector<Picture> pictures;
-    for (const std::string& file : files) pictures.push_back({file, read_image(file), {}});
+    for (const std::string& file : files)
+        pictures.push_back({file, {}, [file] { return read_image(file); }});
     if (data.empty()) return pictures;
     const DatasetPtr dataset = open_dataset(data, Split::val);
     std::vector<std::uint32_t> order(dataset->size());
@@ -35,39 +43,54 @@ std::vector<Picture> PictureArguments::read() const {
     shuffle(std::span(order), random);
     order.resize(std::min(order.size(), count));
     for (const std::uint32_t index : order)
-        pictures.push_back({dataset->name(index), dataset->image(index),
-                            dataset->classes().at(std::size_t(dataset->label(index)))});
+        pictures.push_back({dataset->name(index),
+                            dataset->classes().at(std::size_t(dataset->label(index))),
+                            [dataset, index] { return dataset->image(index); }});
     return pictures;
 }
 
-Tensor prepare(const Model& model, const std::vector<Picture>& pictures,
-               std::vector<Image>* shown) {
+namespace {
+
+// ImageNet's folders have WordNet ids for names, models seldom.
+std::string label_for(const Model& model, const std::string& label) {
+    if (std::ranges::find(model.classes(), label) != model.classes().end()) return label;
+    return imagenet_name(label).value_or(label);
+}
+
+}  // namespace
+
+PreparedPictures prepare(const Model& model, std::vector<Picture> pictures) {
     Preparer preparer = preparer_of(model);
-    if (shown != nullptr)
-        for (const Picture& picture : pictures) shown->push_back(preparer.crop(picture.image));
-    return preparer.batch(pictures.size(),
-                          [&](std::size_t i) -> const Image& { return pictures[i].image; });
+    const auto [height, width] = model.spec().architecture->common().image_size;
+    const auto one = std::size_t(3 * height * width);
+    PreparedPictures result;
+    std::vector<float> values;
+    for (Picture& picture : pictures) {
+        try {
+            const Image image = picture.read();
+            values.resize(values.size() + one);
+            preparer(image, std::span(values).last(one));
+        } catch (const Error& error) {
+            fmt::print(stderr, "cait: {}\n", one_line(error.what()));
+            ++result.unreadable;
+            continue;
+        }
+        if (picture.label) picture.label = label_for(model, *picture.label);
+        result.pictures.push_back(std::move(picture));
+    }
+    result.images = Tensor::of({std::int64_t(result.pictures.size()), 3, height, width}, values);
+    return result;
 }
 
 std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
                                         std::size_t count) {
-    std::vector<std::size_t> order(logits.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    count = std::min(count, order.size());
-    std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(count), order.end(),
-                      [&](std::size_t a, std::size_t b) {
-                          return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-                      });
-    const double most = logits[order.front()];
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(double(logit) - most);
     std::vector<Prediction> predictions;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t index = order[i];
+    for (const auto& [number, probability] : top_answers(logits, count)) {
+        const auto index = std::size_t(number);
         predictions.push_back({index,
                                index < model.classes().size() ? model.classes()[index]
                                                               : fmt::format("class {}", index),
-                               std::exp(double(logits[index]) - most) / sum});
+                               probability});
     }
     return predictions;
 }

@@ -1,6 +1,7 @@
 // The images that a command is to look at: files, or some of a data set.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,9 @@ namespace cait::app {
 
 struct Picture {
     std::string name;
-    Image image;
     std::optional<std::string> label;  // where the data set knows it
+    // Decodes it. A folder of photographs need not fit into memory.
+    std::function<Image()> read;
 };
 
 struct PictureArguments {
@@ -24,12 +26,17 @@ struct PictureArguments {
     std::uint64_t seed = 0;
 
     void add_to(CLI::App& command);
-    std::vector<Picture> read() const;  // throws UsageError unless there is one of the two
+    void check() const;  // throws UsageError unless there is one of the two
+    std::vector<Picture> list() const;
 };
 
-// As the model's evaluation prepares them, [B, 3, H, W]; `shown` gets the 8-bit crops.
-Tensor prepare(const Model& model, const std::vector<Picture>& pictures,
-               std::vector<Image>* shown = nullptr);
+struct PreparedPictures {
+    std::vector<Picture> pictures;  // those that could be read, with labels as the model has them
+    Tensor images;                  // as the model's evaluation prepares them, [B, 3, H, W]
+    std::size_t unreadable = 0;     // a line on stderr named each
+};
+
+PreparedPictures prepare(const Model& model, std::vector<Picture> pictures);
 
 struct Prediction {
     std::size_t index = 0;

@@ -1,9 +1,28 @@
 // `cait predict`: what a model takes images for; `cait attend`: and where it looks.
 #include "predict.h"
 
+#include "class_names.h"
+#include "image/codec/encode.h"
 #include "weights_argument.h"
 
 namespace cait::app {
+
+namespace {
+
+// Before LibTorch is loaded and anything is read.
+void check(const PredictArguments& arguments) {
+    arguments.model.settings();
+    arguments.pictures.check();
+}
+
+void check(const AttendArguments& arguments) {
+    arguments.model.settings();
+    arguments.pictures.check();
+    check_image_name(arguments.output);
+    check_output(arguments.output);
+}
+
+}  // namespace
 
 void add_predict_command(CLI::App& app, const Invocation& invocation) {
     CLI::App* command = add_command(
@@ -13,12 +32,16 @@ void add_predict_command(CLI::App& app, const Invocation& invocation) {
     auto arguments = std::make_shared<PredictArguments>();
     arguments->model.add_to(*command, true);
     add_weights_option(*command, arguments->weights)->required();
+    add_classes_option(*command, arguments->classes);
     arguments->pictures.add_to(*command);
     command->add_option("--top", arguments->top, "Classes to show per image")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     command->add_flag("--json", arguments->json, "One JSON list instead of lines");
-    command->callback([arguments, invocation] { run_on_torch(*arguments, invocation); });
+    command->callback([arguments, invocation] {
+        check(*arguments);
+        run_on_torch(*arguments, invocation);
+    });
 }
 
 void add_attend_command(CLI::App& app, const Invocation& invocation) {
@@ -30,16 +53,22 @@ void add_attend_command(CLI::App& app, const Invocation& invocation) {
     auto arguments = std::make_shared<AttendArguments>();
     arguments->model.add_to(*command, true);
     add_weights_option(*command, arguments->weights)->required();
+    add_classes_option(*command, arguments->classes);
     arguments->pictures.add_to(*command);
     command->add_option("--output", arguments->output, "The .png or .jpg to draw")->required();
     command->add_option("--layer", arguments->layer, "Which layer with a class token, from 0")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();
     command->add_flag("--heads", arguments->heads, "Every head by itself, beside their mean");
-    command->add_option("--side", arguments->side, "Width of each picture in pixels")
-        ->check(CLI::Range(32, 2048))
-        ->capture_default_str();
-    command->callback([arguments, invocation] { run_on_torch(*arguments, invocation); });
+    command
+        ->add_option("--side", arguments->side,
+                     "Longer side of each picture in pixels; default: the photograph's own, of "
+                     "several at most 640")
+        ->check(CLI::Range(32, 4096));
+    command->callback([arguments, invocation] {
+        check(*arguments);
+        run_on_torch(*arguments, invocation);
+    });
 }
 
 }  // namespace cait::app

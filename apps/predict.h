@@ -9,6 +9,7 @@ namespace cait::app {
 struct PredictArguments {
     ModelOptions model;
     std::string weights;
+    std::string classes;  // file with names
     PictureArguments pictures;
     std::size_t top = 5;
     bool json = false;
@@ -17,11 +18,12 @@ struct PredictArguments {
 struct AttendArguments {
     ModelOptions model;
     std::string weights;
+    std::string classes;  // file with names
     PictureArguments pictures;
     std::string output;
     std::int64_t layer = 0;
     bool heads = false;
-    std::int64_t side = 224;
+    std::int64_t side = 0;  // of a picture in pixels; 0: the photograph's own
 };
 
 void run_on_torch(const PredictArguments& arguments, const Invocation& invocation);

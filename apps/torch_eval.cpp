@@ -7,7 +7,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "api/describe.h"
+#include "class_names.h"
 #include "data.h"
+#include "data/imagenet_classes.h"
 #include "data/open_dataset.h"
 #include "eval.h"
 #include "measure/match_classes.h"
@@ -32,22 +35,40 @@ bool says_its_model(const std::string& file) {
     return open_weights(file).metadata.contains("cait.model");
 }
 
+std::string checked_model(std::string name, const std::string& text) {
+    try {
+        configure(name);
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("--compare {}: {}", one_line(text), error.what()));
+    }
+    return name;
+}
+
 // NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
 // whose name has a '=' in it is found as a file first. FILE is whatever --weights takes.
 Entry compared(const EvalArguments& arguments, const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos && !std::filesystem::exists(text))
         return {weights_file(text.substr(equals + 1), text.substr(0, equals)),
-                text.substr(0, equals),
+                checked_model(text.substr(0, equals), text),
                 {}};
     const std::string file = weights_file(text, arguments.model.model);
     if (says_its_model(file)) return {file, {}, {}};
     return {file, arguments.model.model, arguments.model.settings()};
 }
 
+// A model that is ready to be evaluated: whatever can be wrong with it is found before the first
+// one goes through the data.
+struct Candidate {
+    std::string file;
+    Model model;
+    DatasetPtr dataset;  // with labels into the model's classes
+};
+
 Model load(const EvalArguments& arguments, const Entry& entry) {
     Model model =
         Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
+    if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
     for (const std::string& note : model.notes())
         fmt::print(stderr, "note: {}: {}\n", one_line(entry.file), note);
     Preprocessing preprocessing = model.preprocessing();
@@ -57,10 +78,19 @@ Model load(const EvalArguments& arguments, const Entry& entry) {
     return model;
 }
 
-Evaluated evaluate(const EvalArguments& arguments, const Entry& entry, const DatasetPtr& data) {
-    const Model model = load(arguments, entry);
+Candidate candidate(const EvalArguments& arguments, const Entry& entry, const DatasetPtr& data) {
+    Model model = load(arguments, entry);
+    preparer_of(model);  // throws where the model takes no such images
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     DatasetPtr dataset = match_classes(data, model.classes(), classes, entry.file);
+    if (const auto list = imagenet_list(classes);
+        model.classes().empty() && list && list->names == dataset->classes())
+        note_imagenet_names(entry.file, list->title);
+    return {entry.file, std::move(model), std::move(dataset)};
+}
+
+Evaluated evaluate(const EvalArguments& arguments, const Candidate& candidate) {
+    const auto& [file, model, dataset] = candidate;
     Progress progress("eval", "images");
     EvaluateDataOptions options;
     options.batch = arguments.batch;
@@ -69,20 +99,22 @@ Evaluated evaluate(const EvalArguments& arguments, const Entry& entry, const Dat
     options.flip = arguments.tta == "flip";
     options.heads = !arguments.compare.empty();
     options.skip_bad = arguments.skip_bad;
-    options.progress = [&](std::size_t done) { progress.update(done, dataset->size()); };
+    options.progress = [&, total = dataset->size()](std::size_t done) {
+        progress.update(done, total);
+    };
     const auto start = std::chrono::steady_clock::now();
     DataEvaluation found = evaluate_data(model, dataset, options);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     for (const BadImage& bad : found.bad)
         fmt::print(stderr, "note: left out: {}\n", one_line(bad.reason));
-    return {.name = std::filesystem::path(entry.file).stem().string(),
-            .weights = entry.file,
+    return {.name = std::filesystem::path(file).stem().string(),
+            .weights = file,
             .info = model.info(),
             .preprocessing = model.preprocessing(),
             .evaluation = std::move(found.evaluation),
             .skipped = found.bad.size(),
             .seconds = taken.count(),
-            .dataset = std::move(dataset)};
+            .dataset = dataset};
 }
 
 // best.safetensors of two runs are told apart by their folders, and if need be by a number.
@@ -147,12 +179,17 @@ void run_on_torch(const EvalArguments& arguments, const Invocation&) {
                                 arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
+    std::vector<Candidate> candidates;
+    for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
     EvalResult result;
-    for (const Entry& entry : entries) result.models.push_back(evaluate(arguments, entry, data));
+    for (const Candidate& one : candidates) result.models.push_back(evaluate(arguments, one));
     make_names_unique(result.models);
     if (result.models.size() > 1) result.disagreement = compare(result.models);
+    print_evaluation(arguments,
+                     result);  // first: a disk that is full now must not cost the numbers
+    if (!arguments.predictions.empty())
+        write_predictions(arguments.predictions, result.models.front());
     if (!arguments.report.empty()) write_eval_report(arguments, result);
-    print_evaluation(arguments, result);
 }
 
 }  // namespace cait::app

@@ -9,6 +9,7 @@
 
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -28,10 +29,12 @@ struct TrainWords {
 };
 
 // The short forms, then every --set.
-SettingList settings_of(const TrainWords& words) {
+SettingList settings_of(const TrainWords& words, const Recipe& recipe) {
     SettingList settings;
+    if (words.weights)
+        settings.emplace_back(
+            "model.weights", weights_file(*words.weights, words.model.value_or(recipe.model.name)));
     for (const auto& [key, value] : {std::pair("model.name", &words.model),
-                                     {"model.weights", &words.weights},
                                      {"data.train", &words.data},
                                      {"data.val", &words.val},
                                      {"data.batch", &words.batch},
@@ -61,7 +64,7 @@ TrainArguments resolve(const TrainWords& words) {
                           .find_lr = words.find_lr,
                           .processes = words.processes};
     if (result.folder.empty()) result.folder = free_folder(words.recipe);
-    result.notes = set_recipe_values(result.recipe, settings_of(words));
+    result.notes = set_recipe_values(result.recipe, settings_of(words, result.recipe));
     check(result.recipe);
     return result;
 }
@@ -118,7 +121,9 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--resume", words->resume, "Go on with a run")->type_name("RUN");
     add_recipe_settings(*command, words->set);
     command->add_option("--model", words->model, "Short for --set model.name=NAME");
-    command->add_option("--weights", words->weights, "Short for --set model.weights=FILE");
+    command->add_option(
+        "--weights", words->weights,
+        "Short for --set model.weights=FILE; also the folder of a run, or official");
     command->add_option("--epochs", words->epochs, "Short for --set schedule.epochs=N");
     command->add_option("--batch", words->batch, "Short for --set data.batch=N");
     command->add_option("--lr", words->lr, "Short for --set optim.lr=X");

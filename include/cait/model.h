@@ -27,8 +27,9 @@ struct ModelInfo {
     std::int64_t image_width = 0;
     std::int64_t params = 0;
     std::int64_t macs = 0;
-    std::int64_t inference_bytes = 0;      // float32 activations alive at once
-    std::int64_t training_bytes = 0;       // float32 activations kept for the backward pass
+    std::int64_t inference_bytes = 0;  // float32 activations alive at once
+    std::int64_t training_bytes = 0;   // float32 activations kept for the backward pass
+    // Of a preset as it is, not of one with changed settings.
     std::optional<double> top1;            // ImageNet accuracy in the paper, labels alone
     std::optional<double> top1_distilled;  // with a convnet teacher
 };
@@ -82,9 +83,16 @@ public:
     // says what happened.
     Model with_classes(std::vector<std::string> names, std::uint64_t seed = 0) const;
 
+    // What its owner calls it, such as the run that it comes from; empty when the file does not
+    // say.
+    const std::string& name() const { return name_; }
+    void set_name(std::string name) { name_ = std::move(name); }
+
     // Names of the classes in the order of the logits; empty when the file does not say.
     const std::vector<std::string>& classes() const { return classes_; }
     void set_classes(std::vector<std::string> names);  // one per class
+    // Whether load() had to make the class head anew, so that it has learned nothing yet.
+    bool has_fresh_head() const { return fresh_head_; }
 
     const Preprocessing& preprocessing() const { return preprocessing_; }
     void set_preprocessing(Preprocessing preprocessing) {
@@ -95,7 +103,7 @@ public:
     const std::map<std::string, std::string>& training() const { return training_; }
     void set_training(std::map<std::string, std::string> facts) { training_ = std::move(facts); }
 
-    // What save() writes beside the weights: name, configuration and all of the above.
+    // What save() writes beside the weights: configuration and all of the above.
     std::map<std::string, std::string> metadata() const;
 
     ModelInfo info() const;
@@ -108,7 +116,9 @@ private:
     std::shared_ptr<const ModelSpec> spec_;
     std::map<std::string, Tensor> weights_;  // by official name; mapped where that is possible
     std::vector<std::string> notes_;
+    std::string name_;
     std::vector<std::string> classes_;
+    bool fresh_head_ = false;
     Preprocessing preprocessing_;
     std::map<std::string, std::string> training_;
 };

@@ -90,12 +90,12 @@ struct TrainOutcome {
 struct TrainRequest {
     std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
     // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
-    SettingList settings;
-    std::filesystem::path folder;  // of the run: new, or with resume one that is there
-    bool resume = false;           // by the folder's own recipe; `recipe` is not read
+    SettingList settings = {};
+    std::filesystem::path folder = {};  // of the run: new, or with resume one that is there
+    bool resume = false;                // by the folder's own recipe; `recipe` is not read
     // Asked after every step: a signal number when the run is to save and stop, else 0.
     std::function<int()> stop = [] { return 0; };
-    TrainObserver observer;
+    TrainObserver observer = {};
 };
 
 // What `cait train` does: trains, evaluates, and leaves best.safetensors, report.html and the rest

@@ -77,6 +77,8 @@ FileFacts read_facts(const std::map<std::string, std::string>& metadata, const s
     FileFacts facts;
     if (const auto found = metadata.find(kModel); found != metadata.end())
         facts.model = found->second;
+    if (const auto found = metadata.find(kNameKey); found != metadata.end())
+        facts.name = found->second;
     if (const Entry entry(metadata, kSettings, path); entry) {
         const auto texts = entry.texts();
         facts.settings.assign(texts.begin(), texts.end());
@@ -91,6 +93,7 @@ FileFacts read_facts(const std::map<std::string, std::string>& metadata, const s
 std::map<std::string, std::string> facts_metadata(const FileFacts& facts) {
     std::map<std::string, std::string> metadata;
     metadata[kModel] = facts.model;
+    if (!facts.name.empty()) metadata[kNameKey] = facts.name;
     metadata[kSettings] =
         Json(std::map<std::string, std::string>(facts.settings.begin(), facts.settings.end()))
             .dump();

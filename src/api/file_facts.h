@@ -10,16 +10,19 @@
 
 namespace cait {
 
+inline constexpr const char* kNameKey = "cait.name";  // of FileFacts::name
+
 struct FileFacts {
     std::string model;  // name of the preset; empty: the file does not say
+    std::string name;   // the model's own
     SettingList settings;
     std::vector<std::string> classes;
     std::optional<Preprocessing> preprocessing;
     std::map<std::string, std::string> training;
 
     // Whether they are about the model that is asked for ("" asks for whatever is there).
-    bool describe(const std::string& name) const {
-        return !model.empty() && (name.empty() || name == model);
+    bool describe(const std::string& wanted) const {
+        return !model.empty() && (wanted.empty() || wanted == model);
     }
 };
 

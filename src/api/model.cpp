@@ -17,9 +17,15 @@ namespace cait {
 
 namespace {
 
+// A paper's accuracy is that of its model: another image size or depth has another one.
+Reported reported_for(const ModelSpec& spec) {
+    return spec.settings() == configure(spec.name).settings() ? spec.preset->reported : Reported{};
+}
+
 ModelInfo info_of(const ModelSpec& spec) {
     const Cost cost = estimate_cost(record(spec));
     const CommonConfig& common = spec.architecture->common();
+    const Reported reported = reported_for(spec);
     return {.name = spec.name,
             .family = spec.family->name,
             .image_height = common.image_size.height,
@@ -28,8 +34,8 @@ ModelInfo info_of(const ModelSpec& spec) {
             .macs = cost.macs,
             .inference_bytes = cost.inference_bytes,
             .training_bytes = cost.training_bytes,
-            .top1 = spec.preset->reported.top1,
-            .top1_distilled = spec.preset->reported.top1_distilled};
+            .top1 = reported.top1,
+            .top1_distilled = reported.top1_distilled};
 }
 
 }  // namespace
@@ -79,10 +85,12 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
                                     {.allow_non_finite = options.allow_non_finite});
     model.weights_ = std::move(matched.tensors);
     model.notes_ = std::move(matched.notes);
+    model.fresh_head_ = !matched.fresh.empty();
     for (const ParamSpec& spec : graph.params)
         if (!model.weights_.contains(spec.name))
             model.weights_.emplace(spec.name, initialize(spec, options.seed));
     model.preprocessing_ = described.preprocessing;
+    model.name_ = described.facts.name;
     model.training_ = described.facts.training;
     // A new class head has nothing to do with the old names.
     if (std::int64_t(described.facts.classes.size()) == model.spec_->architecture->common().classes)
@@ -127,6 +135,7 @@ std::map<std::string, std::string> Model::metadata() const {
     const std::map<std::string, std::string> all = settings();
     std::map<std::string, std::string> metadata =
         facts_metadata({.model = spec_->name,
+                        .name = name_,
                         .settings = SettingList(all.begin(), all.end()),
                         .classes = classes_,
                         .preprocessing = preprocessing_,

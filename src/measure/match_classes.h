@@ -10,9 +10,11 @@
 namespace cait {
 
 // `names`: the model's classes in the order of its logits, or none where its file does not say;
-// `count`: how many logits it has. Names decide. Without them a data set of as many classes is
-// taken as it is, and numbers are taken as positions; anything else is an Error. `model` names the
-// model in messages.
+// `count`: how many logits it has. Names decide; WordNet ids, as ImageNet's folders have them,
+// stand for the names of ImageNet's classes. A model without names is taken to have those of the
+// ImageNet list of `count` classes where the data set's are among them. Otherwise numbers are taken
+// as positions and a data set of as many classes as it is; anything else is an Error. `model` names
+// the model in messages.
 DatasetPtr match_classes(DatasetPtr dataset, const std::vector<std::string>& names,
                          std::size_t count, const std::string& model);
 

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "measure/top_answers.h"
+
 namespace cait {
 
 struct Mistake {
@@ -43,6 +45,7 @@ struct ReliabilityBin {
 };
 
 inline constexpr std::size_t kReliabilityBins = 15;
+inline constexpr std::size_t kAnswers = 5;  // that are kept of every image
 
 class Metrics {
 public:
@@ -84,6 +87,10 @@ public:
     std::vector<Confusion> confusions() const;  // most frequent first, then by label
     std::vector<Mistake> worst() const;         // most confident first, then by index
 
+    // The likeliest classes, at most kAnswers, of the image that add() was given as number
+    // `position`. They stay in the process that collected them: pack() and merge() leave them out.
+    std::span<const Answer> answers(std::size_t position) const;
+
     // For sending to another process of the same machine type; unpack throws Error for other bytes.
     std::vector<std::byte> pack() const;
     static Metrics unpack(std::span<const std::byte> bytes);
@@ -102,6 +109,7 @@ private:
     // label * classes + predicted → images, without the diagonal: as large as there are mistakes,
     // where a table for iNaturalist's 8142 classes would take half a gigabyte.
     std::unordered_map<std::uint64_t, std::uint64_t> confusions_;
+    std::vector<Answer> answers_;  // (images added, min(kAnswers, classes))
     std::size_t worst_limit_;
     std::vector<Mistake> worst_;  // a heap whose top is the least confident
 };

@@ -38,6 +38,30 @@ Span centred(std::int64_t size, std::int64_t crop_size) {
     return {start, std::max(start, std::int64_t(0)), std::min(size, crop_size)};
 }
 
+// How large the whole image becomes, and which part of that is shown.
+struct Placement {
+    Extent whole;
+    Span across;
+    Span down;
+};
+
+Placement place(const EvaluationTransform& transform, const Image& image) {
+    transform.check();
+    if (image.width < 1 || image.height < 1)
+        throw Error(fmt::format("preprocess: expected an image of at least 1x1, found {}x{}",
+                                image.width, image.height));
+    const Extent before{side_before_crop(transform.width, transform.crop_ratio),
+                        side_before_crop(transform.height, transform.crop_ratio)};
+    Extent whole = before;
+    if (transform.mode == CropMode::border)
+        whole = keeping_ratio(image, before, true);
+    else if (transform.mode == CropMode::centre)
+        whole = before.width == before.height
+                    ? with_shorter_side(image.width, image.height, before.width)
+                    : keeping_ratio(image, before, false);
+    return {whole, centred(whole.width, transform.width), centred(whole.height, transform.height)};
+}
+
 }  // namespace
 
 std::string_view crop_mode_name(CropMode mode) { return kModes[std::size_t(mode)]; }
@@ -71,22 +95,8 @@ void EvaluationTransform::check() const {
 
 void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspace,
                                Image& result) const {
-    check();
-    if (image.width < 1 || image.height < 1)
-        throw Error(fmt::format("preprocess: expected an image of at least 1x1, found {}x{}",
-                                image.width, image.height));
-    const Extent before{side_before_crop(width, crop_ratio), side_before_crop(height, crop_ratio)};
-    Extent whole = before;
-    if (mode == CropMode::border)
-        whole = keeping_ratio(image, before, true);
-    else if (mode == CropMode::centre)
-        whole = before.width == before.height
-                    ? with_shorter_side(image.width, image.height, before.width)
-                    : keeping_ratio(image, before, false);
-
+    const auto [whole, across, down] = place(*this, image);
     // Only what the crop shows is computed: a very long image costs no more than a square one.
-    const Span across = centred(whole.width, width);
-    const Span down = centred(whole.height, height);
     const ResizeTarget target{whole.width, whole.height, across.inside,
                               down.inside, across.count, down.count};
     if (across.count == width && down.count == height)
@@ -96,6 +106,14 @@ void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspac
     cait::crop(workspace.resized, std::min(across.start, std::int64_t(0)),
                std::min(down.start, std::int64_t(0)), width, height, Padding::colour, padding,
                result);
+}
+
+Box EvaluationTransform::seen(const Image& image) const {
+    const auto [whole, across, down] = place(*this, image);
+    const double x = double(image.width) / double(whole.width);
+    const double y = double(image.height) / double(whole.height);
+    return {double(across.start) * x, double(down.start) * y, double(across.start + width) * x,
+            double(down.start + height) * y};
 }
 
 void EvaluationTransform::apply(const Image& image, EvaluationWorkspace& workspace,

@@ -42,6 +42,10 @@ struct EvaluationTransform {
     // The 8-bit pixels that are then normalised.
     void crop(const Image& image, EvaluationWorkspace& workspace, Image& result) const;
 
+    // The part of the image that crop() shows, in the image's pixels. It reaches beyond the image
+    // where crop() pads.
+    Box seen(const Image& image) const;
+
     // `out` is (3, height, width).
     void apply(const Image& image, EvaluationWorkspace& workspace, std::span<float> out) const;
     void apply(const Image& image, std::span<float> out) const;

@@ -17,10 +17,4 @@ void Preparer::operator()(const Image& image, std::span<float> out) {
     transform_.apply(image, workspace_, out);
 }
 
-Image Preparer::crop(const Image& image) {
-    Image result;
-    transform_.crop(image, workspace_, result);
-    return result;
-}
-
 }  // namespace cait

@@ -18,8 +18,8 @@ public:
 
     // `out` is (3, height, width).
     void operator()(const Image& image, std::span<float> out);
-    // The 8-bit pixels that are then normalised: what a person is shown.
-    Image crop(const Image& image);
+    // The part of the image that the model sees, in the image's pixels.
+    Box seen(const Image& image) const { return transform_.seen(image); }
 
     // [count, 3, height, width] of image(0), image(1), …: each may be decoded as it is asked for,
     // and then one at a time is in memory.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cait/model.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 
@@ -77,6 +78,57 @@ TEST_F(Eval, WritesAPage) {
     EXPECT_THAT(html, AllOf(HasSubstr("Most confident mistakes"), HasSubstr("&lt;b&gt;bold"),
                             Not(HasSubstr("<b>bold")), HasSubstr("data:image/png;base64,")));
     expect_refused(cait(words({"--report", path("none/r.html")})), 1, {"none/r.html"});
+}
+
+TEST_F(Eval, WhatCannotWorkIsFoundBeforeTheWork) {
+    // An unreadable image would be the first thing that the evaluation stumbles over.
+    data_test::put(folder_ / "set/class1/3.png", "not an image");
+    for (const char* option : {"--report", "--predictions"}) {
+        expect_refused(cait(words({option, path("none/out")})), 1, {"none/out: cannot create"});
+        expect_refused(cait(words({option, path("set")})), 1, {"set: expected", "a folder"});
+    }
+    expect_refused(cait(words({"--compare", "last=" + path("none.pth")})), 2,
+                   {"--compare last=", "unknown model 'last'"});
+    expect_refused(cait(words({"--compare", "cait_xxs24_224=" + e2e::data("tiny_cait_zip.pth")})),
+                   1, {"tiny_cait_zip.pth", "missing"});
+}
+
+TEST_F(Eval, WritesWhatTheModelAnsweredToEveryImage) {
+    std::filesystem::rename(folder_ / "set/class1", folder_ / "set/a \"big\", one");
+    const Finished run = cait(words({"--predictions", path("p.csv"), "--json"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const std::string table = read(path("p.csv"));
+    EXPECT_THAT(table, testing::StartsWith("path,label,answer1,score1,answer2,score2,answer3,"
+                                           "score3\n\"" +
+                                           path("set/a \"\"big\"\", one/0.png") +
+                                           "\",\"a \"\"big\"\", one\","));
+    EXPECT_EQ(std::ranges::count(table, '\n'), 25);
+}
+
+TEST_F(Eval, PublishedWeightsAndFoldersOfWordNetIdsMeetByName) {
+    Model::create("cait_xxs24_224", {{"image_size", "16"},
+                                     {"patch", "8"},
+                                     {"dim", "16"},
+                                     {"depth", "1"},
+                                     {"heads", "2"},
+                                     {"class_layers", "1"}})
+        .save(folder_ / "thousand.safetensors");
+    data_test::put_image(folder_ / "ids/n02979186/0.png");
+    const Words eval{
+        "eval",       "--weights", path("thousand.safetensors"), "--data", "folder:" + path("ids"),
+        "--per-class"};
+    const Finished run = cait(eval);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("cassette player"));
+    EXPECT_THAT(run.err, HasSubstr("the names are those of ImageNet-1k"));
+}
+
+TEST_F(Eval, AFileNamesTheClasses) {
+    data_test::put(folder_ / "names.txt", "class2\nclass0\nclass1\n");
+    EXPECT_NE(json()["loss"], json({"--classes", path("names.txt")})["loss"]);
+    data_test::put(folder_ / "names.txt", "class2\nclass0\n");
+    expect_refused(cait(words({"--classes", path("names.txt")})), 1,
+                   {"names.txt: expected 3 class names", "found 2"});
 }
 
 TEST_F(Eval, ComparesSeveralModels) {

@@ -47,9 +47,11 @@ TEST_F(Forward, TimmNamesLoadAndCanBeWritten) {
                        "logits");
     const Words in = {"convert", data("tiny_deit3_timm.safetensors")};
     EXPECT_EQ(cait(in + Words{path("fb.safetensors")} + kTinyDeit3).status, 0);
-    EXPECT_THAT(cait({"inspect", path("fb.safetensors")}).out, HasSubstr("blocks.0.gamma_1 "));
+    EXPECT_THAT(cait({"inspect", "--tensors", path("fb.safetensors")}).out,
+                HasSubstr("blocks.0.gamma_1 "));
     EXPECT_EQ(cait(in + Words{path("timm.safetensors"), "--names", "timm"} + kTinyDeit3).status, 0);
-    EXPECT_THAT(cait({"inspect", path("timm.safetensors")}).out, HasSubstr("blocks.0.ls1.gamma "));
+    EXPECT_THAT(cait({"inspect", "--tensors", path("timm.safetensors")}).out,
+                HasSubstr("blocks.0.ls1.gamma "));
 }
 
 TEST_F(Forward, HalfPrecisionFilesLoad) {
@@ -96,7 +98,8 @@ TEST_F(Forward, TapsAndPrecision) {
     test::expect_close(read_npy(path("bf16.npy")), read_npy(data("tiny_cait_logits.npy")), 0.05,
                        "bf16");
     forward(model + Words{"--tap", "logits", "--tap", "features"}, "both.safetensors");
-    EXPECT_THAT(cait({"inspect", path("both.safetensors")}).out, HasSubstr("features"));
+    EXPECT_THAT(cait({"inspect", "--tensors", path("both.safetensors")}).out,
+                HasSubstr("features"));
 
     const Words start = {"forward", "--input", data("images.npy"), "--output", path("y.npy")};
     expect_refused(cait(start + model + Words{"--tap", "class_attention.9"}), 2,

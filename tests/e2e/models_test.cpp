@@ -55,6 +55,16 @@ TEST(Models, FilterAndSettingsChangeTheTable) {
     EXPECT_THAT(run.out, HasSubstr("1 models"));
 }
 
+TEST(Models, TheAccuracyOfAPaperIsNotThatOfAChangedModel) {
+    const auto top1 = [](const char* setting) {
+        const Finished run = cait({"models", "cait_xxs24_224", "--json", "--set", setting});
+        return nlohmann::json::parse(run.out)[0]["top1"];
+    };
+    EXPECT_TRUE(top1("model.image_size=160").is_null());
+    EXPECT_TRUE(top1("model.depth=3").is_null());
+    EXPECT_EQ(top1("model.image_size=224"), 77.6);  // which it has anyway
+}
+
 TEST(Models, WrongWordsAreUsageErrorsInOneLine) {
     expect_refused(cait({"models", "cait_xxs25"}), 2, {"unknown model 'cait_xxs25'", "nearest"});
     expect_refused(cait({"models", "--set", "model.dept=3"}), 2, {"valid keys: ", "depth"});

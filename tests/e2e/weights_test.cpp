@@ -38,7 +38,8 @@ TEST_F(Weights, AnotherClassCountAndImageSizeAreAdapted) {
     EXPECT_THAT(run.err, HasSubstr("7 classes"));
     EXPECT_THAT(run.err, HasSubstr("2x2"));
     EXPECT_THAT(run.err, HasSubstr("3x4"));
-    EXPECT_THAT(cait({"inspect", path("c.safetensors")}).out, HasSubstr("[1, 12, 16]"));
+    EXPECT_THAT(cait({"inspect", path("c.safetensors"), "--tensors"}).out,
+                HasSubstr("[1, 12, 16]"));
 }
 
 TEST_F(Weights, GraphIsPrinted) {
@@ -68,7 +69,7 @@ TEST_F(Weights, BigFileIsInspectedWithoutReadingIt) {
     std::filesystem::resize_file(path("big.safetensors"), 8 + json.size() + kBytes);
     double fastest = 1e9;
     for (int i = 0; i < 5; ++i) {  // the machine may be busy with something else
-        const Finished run = cait({"inspect", path("big.safetensors")});
+        const Finished run = cait({"inspect", path("big.safetensors"), "--tensors"});
         ASSERT_EQ(run.status, 0) << run.err;
         EXPECT_THAT(run.out, HasSubstr("[350000000]"));
         if (!kSanitized) {

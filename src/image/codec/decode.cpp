@@ -11,6 +11,7 @@
 #include "image/codec/decode_jpeg.h"
 #include "image/codec/decode_png.h"
 #include "image/codec/decode_webp.h"
+#include "image/codec/foreign_format.h"
 #include "image/ops/colour_convert.h"
 #include "image/ops/orient.h"
 
@@ -28,6 +29,8 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view text) {
 std::string describe(std::span<const std::byte> bytes) {
     if (bytes.empty()) return "an empty file";
     if (starts_with(bytes, "version https://git-lfs"sv)) return "a Git LFS pointer";
+    if (const auto foreign = describe_foreign_image(bytes); !foreign.empty())
+        return std::string(foreign);
     std::string text = "bytes";
     for (const std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 8)))
         text += fmt::format(" {:02x}", std::to_integer<int>(byte));

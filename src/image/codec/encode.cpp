@@ -40,6 +40,13 @@ void check(const Image& image, const char* format, std::int64_t most) {
                          image.channels, size, image.pixels.size()));
 }
 
+std::string lower_extension(const std::filesystem::path& path) {
+    std::string extension = path.extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char letter) { return char(std::tolower(letter)); });
+    return extension;
+}
+
 // Where the encoders put their output. They are C, so nothing may be thrown through them.
 class Sink {
 public:
@@ -207,18 +214,17 @@ std::vector<std::byte> encode_jpeg(const Image& image, int quality) {
     return writer.take();
 }
 
-void write_image(const std::filesystem::path& path, const Image& image, int jpeg_quality) {
-    std::string extension = path.extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char letter) { return char(std::tolower(letter)); });
-    std::vector<std::byte> bytes;
-    if (extension == ".png")
-        bytes = encode_png(image);
-    else if (extension == ".jpg" || extension == ".jpeg")
-        bytes = encode_jpeg(image, jpeg_quality);
-    else
+void check_image_name(const std::filesystem::path& path) {
+    const std::string extension = lower_extension(path);
+    if (extension != ".png" && extension != ".jpg" && extension != ".jpeg")
         throw UsageError(
             fmt::format("{}: expected a name that ends in .png, .jpg or .jpeg", path.string()));
+}
+
+void write_image(const std::filesystem::path& path, const Image& image, int jpeg_quality) {
+    check_image_name(path);
+    const std::vector<std::byte> bytes =
+        lower_extension(path) == ".png" ? encode_png(image) : encode_jpeg(image, jpeg_quality);
     AtomicFile file(path);
     file.write(bytes);
     file.commit();

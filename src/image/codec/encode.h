@@ -16,6 +16,9 @@ std::vector<std::byte> encode_png(const Image& image);
 // quality: 1 to 100. Colour is stored at half the resolution (4:2:0), as most programs do.
 std::vector<std::byte> encode_jpeg(const Image& image, int quality = kJpegQuality);
 
+// Throws UsageError unless write_image() knows the extension.
+void check_image_name(const std::filesystem::path& path);
+
 // The extension (.png, .jpg, .jpeg) chooses the format. Replaces a file whole or not at all.
 void write_image(const std::filesystem::path& path, const Image& image,
                  int jpeg_quality = kJpegQuality);

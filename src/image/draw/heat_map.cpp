@@ -34,6 +34,30 @@ Image as_grey(const HeatMap& map) {
     return grey;
 }
 
+// One axis of the map's place, in whole pixels of the image.
+struct Stretch {
+    std::int64_t start, size;        // may reach beyond the image
+    std::int64_t inside_start, end;  // and this does not
+
+    Stretch(double from, double to, std::int64_t limit)
+        : start(std::llround(from)),
+          size(std::max<std::int64_t>(std::llround(to) - start, 1)),
+          inside_start(std::clamp<std::int64_t>(start, 0, limit)),
+          end(std::clamp<std::int64_t>(start + size, inside_start, limit)) {
+        if (end == inside_start)
+            throw Error(fmt::format("[heat_map] expected a place inside the image, found {} to {}",
+                                    from, to));
+    }
+};
+
+constexpr double kOutside = 0.4;  // brightness of what the map does not cover
+
+void mix(std::uint8_t* pixel, const Colour& colour, double strength) {
+    for (std::size_t c = 0; c < 3; ++c)
+        pixel[c] = std::uint8_t(
+            std::lround(double(pixel[c]) * (1 - strength) + double(colour[c]) * strength));
+}
+
 }  // namespace
 
 Colour heat_colour(double value) {
@@ -47,18 +71,30 @@ Colour heat_colour(double value) {
     return {mixed(0), mixed(1), mixed(2)};
 }
 
-Image overlay(const Image& image, const HeatMap& map, double strength) {
-    const Image heat = scaled(as_grey(map), image.width, image.height, Scaling::smooth);
+Image overlay(const Image& image, const HeatMap& map, const Box& where, double strength) {
+    const Image grey = as_grey(map);
+    const Stretch across(where.left, where.right, image.width);
+    const Stretch down(where.top, where.bottom, image.height);
+    Image heat;
+    ResizeWorkspace workspace;
+    resize(grey,
+           ResizeTarget{across.size, down.size, across.inside_start - across.start,
+                        down.inside_start - down.start, across.end - across.inside_start,
+                        down.end - down.inside_start},
+           Filter::bicubic, false, heat, workspace);
     Image result = Image::blank(image.width, image.height, 3);
-    const std::size_t pixels = std::size_t(image.width * image.height);
-    for (std::size_t i = 0; i < pixels; ++i) {
-        const Colour colour = heat_colour(double(heat.pixels[i]) / 255);
-        for (std::size_t c = 0; c < 3; ++c) {
-            const double own = image.pixels[image.channels == 3 ? 3 * i + c : i];
-            result.pixels[3 * i + c] =
-                std::uint8_t(std::lround(own * (1 - strength) + double(colour[c]) * strength));
+    paste(result, image, 0, 0);
+    for (std::int64_t y = 0; y < image.height; ++y)
+        for (std::int64_t x = 0; x < image.width; ++x) {
+            std::uint8_t* pixel = result.row(y) + 3 * x;
+            if (y >= down.inside_start && y < down.end && x >= across.inside_start &&
+                x < across.end) {
+                const std::uint8_t value = heat.row(y - down.inside_start)[x - across.inside_start];
+                mix(pixel, heat_colour(double(value) / 255), strength);
+            } else {
+                mix(pixel, {}, 1 - kOutside);
+            }
         }
-    }
     return result;
 }
 

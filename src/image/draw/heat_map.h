@@ -5,6 +5,7 @@
 
 #include "image/image.h"
 #include "image/ops/crop.h"
+#include "image/ops/resize.h"
 
 namespace cait {
 
@@ -18,9 +19,10 @@ struct HeatMap {
     std::span<const float> values;  // (height, width)
 };
 
-// The map enlarged smoothly to the image's size, its smallest value dark and its largest bright,
-// and mixed with the image: `strength` 1 shows the map alone. Throws Error when a value is not
-// finite or their number is wrong.
-Image overlay(const Image& image, const HeatMap& map, double strength = 0.6);
+// The map enlarged smoothly over the part `where` of the image (in its pixels; it may reach beyond
+// it), its smallest value dark and its largest bright, and mixed with the image: `strength` 1 shows
+// the map alone. Outside `where` the image is only darker. Throws Error when a value is not finite,
+// their number is wrong or nothing of `where` is inside the image.
+Image overlay(const Image& image, const HeatMap& map, const Box& where, double strength = 0.6);
 
 }  // namespace cait

@@ -53,6 +53,8 @@ void CheckpointWriter::save_model(const std::filesystem::path& file, const Torch
     const double epochs =
         double(state.position.epoch) + double(state.position.batch) / double(steps_per_epoch);
     Model model = model_.with_weights(std::move(tensors));
+    model.set_name(
+        std::filesystem::absolute(folder_.path()).lexically_normal().filename().string());
     Facts facts = scores;
     facts.insert({{"recipe", recipe_text(recipe_)},
                   {"epochs", fmt::format("{:.2f}", epochs)},

@@ -10,12 +10,14 @@ using testing::HasSubstr;
 
 TEST(FileFacts, ComeBackAsTheyWereWritten) {
     FileFacts facts{.model = "cait_s24_224",
+                    .name = "flowers",
                     .settings = {{"classes", "2"}, {"depth", "3"}},
                     .classes = {"cat", "\"dog\"\n"},
                     .preprocessing = Preprocessing{.crop_ratio = 1, .mean = {0.1F, 0.2F, 0.3F}},
                     .training = {{"recipe", "[optim]\nlr = 1e-3\n"}}};
     const FileFacts again = read_facts(facts_metadata(facts), "x");
     EXPECT_EQ(again.model, facts.model);
+    EXPECT_EQ(again.name, facts.name);
     EXPECT_EQ(again.settings, facts.settings);
     EXPECT_EQ(again.classes, facts.classes);
     EXPECT_EQ(again.preprocessing, facts.preprocessing);

@@ -33,7 +33,7 @@ TEST_F(MatchClasses, AClassThatTheModelLacksIsAnError) {
 }
 
 TEST_F(MatchClasses, WithoutNamesTheCountsHaveToAgree) {
-    const DatasetPtr dataset = folders({"ant", "bee"});
+    const DatasetPtr dataset = folders({"ant", "tricycle bell"});
     EXPECT_THAT(labels_of(*match_classes(dataset, {}, 2, "m")), ElementsAre(0, 1));
     EXPECT_THAT(error_of([&] { match_classes(dataset, {}, 1000, "S24_224.pth"); }),
                 HasSubstr("expected the 1000 classes of S24_224.pth, found 2"));
@@ -45,6 +45,19 @@ TEST_F(MatchClasses, NumbersArePositions) {
     EXPECT_THAT(labels_of(*match_classes(dataset, {}, 11, "m")), ElementsAre(0, 10, 2));
     EXPECT_THAT(error_of([&] { match_classes(dataset, {}, 10, "m"); }),
                 HasSubstr("class number '10': expected a number below 10"));
+}
+
+TEST_F(MatchClasses, WordNetIdsStandForTheirNames) {
+    const DatasetPtr dataset = folders({"n01440764", "n02979186"});
+    const DatasetPtr named = match_classes(dataset, {"cassette player", "tench", "cat"}, 3, "m");
+    EXPECT_THAT(labels_of(*named), ElementsAre(1, 0));
+    // A model that calls its classes by ids keeps them.
+    const DatasetPtr kept = match_classes(dataset, {"n02979186", "n01440764"}, 2, "m");
+    EXPECT_THAT(labels_of(*kept), ElementsAre(1, 0));
+    // Published weights of 1000 classes are ImageNet's.
+    const DatasetPtr published = match_classes(dataset, {}, 1000, "m");
+    EXPECT_THAT(labels_of(*published), ElementsAre(0, 482));
+    EXPECT_EQ(published->classes().at(482), "cassette player");
 }
 
 }  // namespace

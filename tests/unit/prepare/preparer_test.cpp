@@ -46,13 +46,18 @@ TEST(Preparer, MakesBatchesOfItsImagesInTheirOrder) {
     }
 }
 
-TEST(Preparer, ShowsTheCropThatItNormalises) {
-    Preparer preparer(kOther, {8, 8});
-    const Image image = picture(50, 40, 3);
-    std::vector<float> found(3 * 64), expected(found.size());
-    preparer(image, found);
-    Normaliser(kOther.mean, kOther.std).apply(preparer.crop(image), expected);
-    EXPECT_EQ(found, expected);
+TEST(Preparer, SaysWhichPartOfTheImageItShows) {
+    const auto seen = [](const char* mode, double ratio) {
+        Preprocessing preprocessing;
+        preprocessing.crop_mode = mode;
+        preprocessing.crop_ratio = ratio;
+        const Box box = Preparer(preprocessing, {8, 8}).seen(Image::blank(64, 32, 3));
+        return std::vector<double>{box.left, box.top, box.right, box.bottom};
+    };
+    EXPECT_EQ(seen("centre", 1), (std::vector<double>{16, 0, 48, 32}));
+    EXPECT_EQ(seen("centre", 0.5), (std::vector<double>{24, 8, 40, 24}));
+    EXPECT_EQ(seen("squash", 1), (std::vector<double>{0, 0, 64, 32}));
+    EXPECT_EQ(seen("border", 1), (std::vector<double>{0, -16, 64, 48}));
 }
 
 TEST(Preparer, RefusesWhatMakesNoSense) {

@@ -26,13 +26,28 @@ TEST(DecodeRefuses, WhatIsNoImage) {
                 HasSubstr("expected a JPEG, PNG or WebP image, found an empty file"));
     EXPECT_THAT(refusal_text("hello"), HasSubstr("found bytes 68 65 6c 6c 6f"));
     EXPECT_THAT(refusal_text("version https://git-lfs.github.com/spec/v1\n"), HasSubstr("Git LFS"));
-    EXPECT_THAT(refusal_text("GIF89a.........."), HasSubstr("found bytes 47 49"));
     EXPECT_THAT(refusal_text("RIFF\x04\0\0\0WAVE"s), HasSubstr("expected a JPEG"));
     for (const char* start : {"\xff\xd8\xff", "\x89PNG\r\n\x1a\n", "RIFF\xff\xff\xff\xffWEBP"}) {
         const auto refused = refusal(start + std::string(100, '\0'));
         ASSERT_TRUE(refused);
         EXPECT_EQ(refused->why, ImageError::Why::malformed) << refused->message;
     }
+}
+
+TEST(DecodeRefuses, OtherImageFormatsByTheirNames) {
+    const std::pair<std::string, const char*> files[] = {
+        {"GIF89a..........", "found a GIF; convert it, for example with `convert in.gif out.png`"},
+        {"BM\x36\x10\0\0"s, "found a BMP"},
+        {"II*\0\x08\0\0\0"s, "found a TIFF"},
+        {"MM\0*\0\0\0\x08"s, "found a TIFF"},
+        {"\0\0\0\x18"
+         "ftypheic...."s,
+         "found a HEIC"},
+        {"\0\0\0\x1c"
+         "ftypavif...."s,
+         "found an AVIF"}};
+    for (const auto& [bytes, text] : files) EXPECT_THAT(refusal_text(bytes), HasSubstr(text));
+    EXPECT_THAT(refusal_text("GIF"), HasSubstr("found bytes 47 49 46"));
 }
 
 TEST(DecodeRefuses, TooManyPixelsBeforeDecoding) {

@@ -1,0 +1,52 @@
+// The table that `cait eval --predictions` writes: what the model answered to every image.
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "eval.h"
+
+namespace cait::app {
+
+namespace {
+
+// A field as RFC 4180 has it: in quotes where it would otherwise be taken for something else.
+std::string field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
+std::string labels_of(const Dataset& dataset, std::size_t index) {
+    std::string text;
+    for (const std::int64_t label : dataset.labels(index))
+        text += (text.empty() ? "" : "; ") + dataset.classes()[std::size_t(label)];
+    return text;
+}
+
+}  // namespace
+
+void write_predictions(const std::string& file, const Evaluated& one) {
+    const Metrics& metrics = one.evaluation.metrics;
+    AtomicFile table(file);
+    std::string line = "path,label";
+    for (std::size_t i = 1; i <= std::min(kAnswers, metrics.classes()); ++i)
+        line += fmt::format(",answer{0},score{0}", i);
+    table.write(line + "\n");
+    for (std::size_t position = 0; position < one.evaluation.indices.size(); ++position) {
+        const std::size_t index = one.evaluation.indices[position];
+        const auto path = one.dataset->file(index);
+        line = field(path ? path->string() : one.dataset->name(index)) + "," +
+               field(labels_of(*one.dataset, index));
+        for (const Answer& answer : metrics.answers(position))
+            line += fmt::format(",{},{:.6f}",
+                                field(one.dataset->classes().at(std::size_t(answer.index))),
+                                answer.probability);
+        table.write(line + "\n");
+    }
+    table.commit();
+}
+
+}  // namespace cait::app

@@ -1,0 +1,28 @@
+// What a weight file says about itself, in a few lines for people and as JSON: which model it is,
+// how large, what it was trained on and how good it is.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "api/describe.h"
+
+namespace cait::app {
+
+struct FileSummary {
+    std::string path;
+    const WeightFile& file;
+    std::optional<Description> described;  // none where neither the file nor the user names a model
+
+    std::string name() const;  // the model's own; may be empty
+};
+
+// `model` may be empty. Reads no weights.
+FileSummary summarise(const WeightFile& file, const std::string& path, const std::string& model,
+                      const SettingList& settings);
+
+void print_summary(const FileSummary& summary);
+nlohmann::json summary_json(const FileSummary& summary);
+
+}  // namespace cait::app

@@ -1,0 +1,20 @@
+// The classes that a model thinks likeliest, from the logits of one image.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cait {
+
+struct Answer {
+    std::int32_t index = 0;  // of the class
+    float probability = 0;   // softmax over all classes
+    bool operator==(const Answer&) const = default;
+};
+
+// At most `count` of them, likeliest first, of equals the first class. `logits` are finite.
+std::vector<Answer> top_answers(std::span<const float> logits, std::size_t count);
+
+}  // namespace cait

@@ -1,0 +1,132 @@
+// `cait predict` and `cait attend` with files as people have them: names, broken images, full
+// disks. Built only with LibTorch.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cait/model.h"
+#include "e2e/tiny_models.h"
+#include "image/codec/decode.h"
+#include "unit/data/support.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const Words kWeights = Words{"--weights", data("tiny_cait_zip.pth")} + kTinyCait;
+
+class Predict : public InFolder {
+protected:
+    Predict() {
+        data_test::put(folder_ / "a.png", data_test::png(data_test::numbered_image(7, 60, 40)));
+        data_test::put(folder_ / "b.png", data_test::png(data_test::numbered_image(90, 20, 30)));
+    }
+    // A published model of 1000 classes: no names in the file.
+    Words thousand() const {
+        Model::create("cait_xxs24_224", {{"image_size", "16"},
+                                         {"patch", "8"},
+                                         {"dim", "16"},
+                                         {"depth", "1"},
+                                         {"heads", "2"},
+                                         {"class_layers", "1"}})
+            .save(folder_ / "thousand.safetensors");
+        return {"--weights", path("thousand.safetensors")};
+    }
+};
+
+TEST_F(Predict, AnUnreadableImageCostsOnlyItsOwnAnswer) {
+    write("bad.png", "no image");
+    const Words images{path("a.png"), path("bad.png"), path("none.png"), path("b.png")};
+    const Finished run = cait(Words{"predict"} + images + kWeights);
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.out, AllOf(HasSubstr("a.png  "), HasSubstr("b.png  "), Not(HasSubstr("bad"))));
+    EXPECT_THAT(run.err, AllOf(HasSubstr("bad.png: expected a JPEG, PNG or WebP image"),
+                               HasSubstr("none.png: cannot open")));
+    const Finished json = cait(Words{"predict", "--json"} + images + kWeights);
+    EXPECT_EQ(json.status, 1);
+    EXPECT_EQ(nlohmann::json::parse(json.out).size(), 2U);
+    const Finished none = cait(Words{"predict", path("bad.png")} + kWeights);
+    EXPECT_EQ(none.status, 1);
+    EXPECT_EQ(none.out, "");
+    const Finished look = cait(Words{"attend", "--output", path("look.png")} + images + kWeights);
+    EXPECT_EQ(look.status, 1);
+    EXPECT_THAT(look.err, HasSubstr("bad.png: expected"));
+    EXPECT_TRUE(std::filesystem::exists(path("look.png")));
+}
+
+TEST_F(Predict, AnswersThatCannotBePrintedAreAnError) {
+    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+    std::string command = CAIT_PROGRAM " predict '" + path("a.png") + "'";
+    for (const std::string& word : kWeights) command += " '" + word + "'";
+    const int status = std::system((command + " >/dev/full 2>'" + path("err.txt") + "'").c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+    EXPECT_THAT(read(path("err.txt")), HasSubstr("cannot write the output"));
+}
+
+TEST_F(Predict, PublishedHeadsAnswerWithImageNetsNames) {
+    const Finished run = cait(Words{"predict", path("a.png")} + thousand());
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, Not(HasSubstr("class ")));
+    EXPECT_THAT(run.err, HasSubstr("the names are those of ImageNet-1k"));
+    // A head that was made anew knows no class yet.
+    const Finished fresh =
+        cait(Words{"predict", path("a.png")} + kWeights + Words{"--set", "model.classes=1000"});
+    EXPECT_THAT(fresh.out, HasSubstr("class "));
+}
+
+TEST_F(Predict, AFileGivesTheClassesTheirNames) {
+    write("names.txt", "red thing\ngreen thing\nblue thing\n");
+    const Finished run =
+        cait(Words{"predict", path("a.png"), "--classes", path("names.txt")} + kWeights);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, AllOf(HasSubstr("red thing "), HasSubstr("blue thing ")));
+    write("two.txt", "red\ngreen\n");
+    expect_refused(cait(Words{"predict", path("a.png"), "--classes", path("two.txt")} + kWeights),
+                   1, {"two.txt: expected 3 class names", "found 2"});
+    // They stay with the model that convert writes.
+    ASSERT_EQ(cait(Words{"convert", data("tiny_cait_zip.pth"), path("n.safetensors"), "--classes",
+                         path("names.txt")} +
+                   kTinyCait)
+                  .status,
+              0);
+    EXPECT_THAT(cait({"predict", path("a.png"), "--weights", path("n.safetensors")}).out,
+                HasSubstr("green thing "));
+}
+
+TEST_F(Predict, AttentionIsDrawnOverTheWholePhotograph) {
+    data_test::put(folder_ / "wide.png", data_test::png(data_test::numbered_image(7, 900, 300)));
+    ASSERT_EQ(
+        cait(Words{"attend", path("wide.png"), "--output", path("look.png")} + kWeights).status, 0);
+    const Image one = read_image(path("look.png"));
+    EXPECT_GT(one.width, 2 * 900);  // the photograph and the map beside it, pixel for pixel
+    EXPECT_LT(one.width, 2 * 1000);
+    ASSERT_EQ(cait(Words{"attend", path("wide.png"), path("a.png"), path("b.png"), "--output",
+                         path("grid.jpg")} +
+                   kWeights)
+                  .status,
+              0);
+    const Image grid = read_image(path("grid.jpg"));
+    EXPECT_GT(grid.width, 6 * 640);
+    EXPECT_LT(grid.height, 900);  // one row
+}
+
+TEST_F(Predict, WrongWordsAreFoundBeforeAnythingIsRead) {
+    const Words attend = Words{"attend", path("a.png"), "--weights", path("none.pth"), "--output"};
+    expect_refused(cait(attend + Words{path("no/folder/look.png")}), 1,
+                   {"look.png: cannot create"});
+    expect_refused(cait(attend + Words{path("look.bmp")}), 2, {"look.bmp", ".png"});
+    expect_refused(cait(attend + Words{folder_.string() + "/a.png/"}), 2, {});
+    expect_refused(cait({"predict", "--weights", path("none.pth")}), 2, {"image files or --data"});
+}
+
+TEST_F(Predict, OtherImageFormatsAreNamed) {
+    write("a.gif", "GIF89a rest");
+    expect_refused(cait(Words{"predict", path("a.gif")} + kWeights), 1,
+                   {"a.gif: expected a JPEG, PNG or WebP image, found a GIF; convert it"});
+}
+
+}  // namespace
+}  // namespace cait::e2e
