@@ -46,6 +46,10 @@ void limit_libraries() {
     // LibTorch with a oneDNN of its own.
     if (const std::optional<Isa> cap = onednn_cap(); cap && ::getenv("DNNL_MAX_CPU_ISA") == nullptr)
         ::setenv("ONEDNN_MAX_CPU_ISA", std::string(onednn_word(*cap)).c_str(), 0);
+    // Threads that wait for each other spin a moment, then sleep. libgomp's own 300,000 turns (some
+    // milliseconds) would take the processor from the thread that they wait for wherever a neighbour
+    // is at work: see docs/performance.md.
+    if (::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "2000", 0);
     // What there is, so that cait-torch need not repeat the note about what there is not.
     if (isa_cap()) ::setenv("CAIT_ISA", std::string(isa_name(used)).c_str(), 1);
 }

@@ -156,11 +156,11 @@ TEST_F(Published, AFolderMeansTheBestWeightsOfItsRun) {
     expect_refused(cait({"inspect", path("run")}), 1, {"run: expected", "best.safetensors"});
     write("run/last.safetensors", read(data("tiny_deit3_timm.safetensors")));
     const Finished last = cait({"inspect", path("run")});
-    EXPECT_THAT(last.out, HasSubstr("run/last.safetensors: safetensors"));
+    EXPECT_THAT(last.out, HasSubstr("run/last.safetensors, safetensors"));
     EXPECT_THAT(last.err, HasSubstr("note: " + path("run") + ": no best.safetensors yet"));
     write("run/best.safetensors", read(data("tiny_deit3_timm.safetensors")));
     const Finished best = cait({"inspect", path("run")});
-    EXPECT_THAT(best.out, HasSubstr("run/best.safetensors: safetensors"));
+    EXPECT_THAT(best.out, HasSubstr("run/best.safetensors, safetensors"));
     EXPECT_EQ(best.err, "");
 }
 

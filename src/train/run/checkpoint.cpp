@@ -8,6 +8,16 @@
 
 namespace cait {
 
+namespace {
+
+// "flowers" for runs/flowers and runs/flowers/.
+std::string name_of_run(const std::filesystem::path& folder) {
+    const std::filesystem::path whole = std::filesystem::absolute(folder).lexically_normal();
+    return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+}  // namespace
+
 CheckpointWriter::CheckpointWriter(const RunFolder& folder, const Recipe& recipe,
                                    const Model& model)
     : folder_(folder), recipe_(recipe), model_(model) {}
@@ -53,8 +63,7 @@ void CheckpointWriter::save_model(const std::filesystem::path& file, const Torch
     const double epochs =
         double(state.position.epoch) + double(state.position.batch) / double(steps_per_epoch);
     Model model = model_.with_weights(std::move(tensors));
-    model.set_name(
-        std::filesystem::absolute(folder_.path()).lexically_normal().filename().string());
+    model.set_name(name_of_run(folder_.path()));
     Facts facts = scores;
     facts.insert({{"recipe", recipe_text(recipe_)},
                   {"epochs", fmt::format("{:.2f}", epochs)},
