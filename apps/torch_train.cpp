@@ -104,7 +104,9 @@ TrainObserver observer_of(TrainDisplay& display) {
     return observer;
 }
 
-std::vector<std::string> words_without_nproc(const Invocation& invocation) {
+// For one of several processes, all of which have to choose the same folder.
+std::vector<std::string> words_of_one(const TrainArguments& arguments,
+                                      const Invocation& invocation) {
     std::vector<std::string> words{"/proc/self/exe"};
     for (int i = 1; i < invocation.argc; ++i) {
         const std::string word = invocation.argv[i];
@@ -113,6 +115,7 @@ std::vector<std::string> words_without_nproc(const Invocation& invocation) {
         else if (!word.starts_with("--nproc="))
             words.push_back(word);
     }
+    if (!arguments.resume) words.insert(words.end(), {"--out", arguments.folder});
     return words;
 }
 
@@ -156,7 +159,7 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
         LaunchOptions options;
         options.report = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
         *invocation.status =
-            launch_processes(arguments.processes, words_without_nproc(invocation), options);
+            launch_processes(arguments.processes, words_of_one(arguments, invocation), options);
         return;
     }
     std::signal(SIGTERM, on_signal);

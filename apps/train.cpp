@@ -29,12 +29,10 @@ struct TrainWords {
 };
 
 // The short forms, then every --set.
-SettingList settings_of(const TrainWords& words, const Recipe& recipe) {
+SettingList settings_of(const TrainWords& words) {
     SettingList settings;
-    if (words.weights)
-        settings.emplace_back(
-            "model.weights", weights_file(*words.weights, words.model.value_or(recipe.model.name)));
     for (const auto& [key, value] : {std::pair("model.name", &words.model),
+                                     {"model.weights", &words.weights},
                                      {"data.train", &words.data},
                                      {"data.val", &words.val},
                                      {"data.batch", &words.batch},
@@ -45,6 +43,22 @@ SettingList settings_of(const TrainWords& words, const Recipe& recipe) {
         if (*value) settings.emplace_back(key, **value);
     for (const auto& setting : recipe_settings(words.set)) settings.push_back(setting);
     return settings;
+}
+
+// The files behind the weights and the teacher, each of which may be a run or published.
+void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::string>& notes) {
+    const auto last = [&](std::string_view key, std::string value) {
+        for (const auto& setting : settings)
+            if (setting.first == key) value = setting.second;
+        return value;
+    };
+    const std::string model = last("model.name", recipe.model.name);
+    const std::string teacher = last("distill.teacher", recipe.distill.teacher);
+    for (auto& [key, value] : settings) {
+        if (key == "model.weights") value = weights_file(value, model, &notes);
+        if (key == "distill.teacher") value = weights_file(value, "", &notes);
+        if (key == "distill.weights") value = weights_file(value, teacher, &notes);
+    }
 }
 
 // runs/RECIPE, or the first of runs/RECIPE-2, -3, … that is not there yet.
@@ -64,7 +78,10 @@ TrainArguments resolve(const TrainWords& words) {
                           .find_lr = words.find_lr,
                           .processes = words.processes};
     if (result.folder.empty()) result.folder = free_folder(words.recipe);
-    result.notes = set_recipe_values(result.recipe, settings_of(words, result.recipe));
+    SettingList settings = settings_of(words);
+    find_files(settings, result.recipe, result.notes);
+    for (std::string& note : set_recipe_values(result.recipe, settings))
+        result.notes.push_back(std::move(note));
     check(result.recipe);
     return result;
 }

@@ -15,7 +15,7 @@ struct TrainArguments {
     std::string folder;
     bool resume = false;
     bool find_lr = false;  // try learning rates instead of training
-    int processes = 1;  // to start; 0: this one belongs to a run that somebody else started
+    int processes = 1;     // to start; 0: this one belongs to a run that somebody else started
 };
 
 void print_notes(const TrainArguments& arguments);

@@ -17,9 +17,15 @@ CLI::Option* add_weights_option(CLI::App& command, std::string& weights) {
         ->type_name("FILE");
 }
 
-std::string weights_file(const std::string& weights, const std::string& model) {
+std::string weights_file(const std::string& weights, const std::string& model,
+                         std::vector<std::string>* notes) {
     ResolveOptions options;
-    options.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    options.note = [notes](const std::string& text) {
+        if (notes != nullptr)
+            notes->push_back(text);
+        else
+            fmt::print(stderr, "note: {}\n", text);
+    };
     options.fetching = byte_progress;
     return resolve_weights(weights, model, options).string();
 }

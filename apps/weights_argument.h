@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "command.h"
 
@@ -11,7 +12,8 @@ namespace cait::app {
 CLI::Option* add_weights_option(CLI::App& command, std::string& weights);
 
 // What it means: the file to open, fetched where it is a published one that is not there yet.
-// Notes and progress go to stderr.
-std::string weights_file(const std::string& weights, const std::string& model);
+// Progress goes to stderr, and so do notes, unless somebody wants to tell them later.
+std::string weights_file(const std::string& weights, const std::string& model,
+                         std::vector<std::string>* notes = nullptr);
 
 }  // namespace cait::app

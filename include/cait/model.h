@@ -109,7 +109,9 @@ public:
     ModelInfo info() const;
     std::map<std::string, std::string> settings() const;
     const std::map<std::string, Tensor>& weights() const { return weights_; }
+    // What had to be adapted or taken on trust, a line each.
     const std::vector<std::string>& notes() const { return notes_; }
+    void add_note(std::string note) { notes_.push_back(std::move(note)); }
     const ModelSpec& spec() const { return *spec_; }
 
 private:

@@ -52,12 +52,10 @@ std::string note_about(const std::vector<std::int64_t>& from, const std::vector<
 }
 
 // A head or the tokens of classes: one stretch of numbers for each of them.
-Tensor moved_rows(Tensor fresh, const Tensor& old, std::size_t old_classes,
-                  const std::vector<std::int64_t>& from) {
+Tensor moved_rows(Tensor fresh, const Tensor& old, const std::vector<std::int64_t>& from) {
     const std::size_t row = fresh.floats().size() / from.size();
     const std::span<const float> source = old.floats();
     const std::span<float> target = fresh.mutable_floats();
-    if (source.size() != row * old_classes) return fresh;
     for (std::size_t i = 0; i < from.size(); ++i)
         if (from[i] != kNew)
             std::ranges::copy(source.subspan(std::size_t(from[i]) * row, row),
@@ -74,6 +72,9 @@ std::string row_key(const std::string& stacked, std::int64_t row) {
 
 Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) const {
     Model model = *this;
+    if (names.empty())
+        throw UsageError(
+            fmt::format("{}: expected the names of its classes, found none", spec_->name));
     if (names == classes_) return model;
     const std::vector<std::int64_t> from = places(names, classes_);
     const std::map<std::string, std::string> own = settings();
@@ -95,8 +96,8 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
         switch (tensor.kind) {
             case ExpectedTensor::Kind::class_axis0:
             case ExpectedTensor::Kind::class_tokens:
-                model.weights_[spec.name] = moved_rows(
-                    initialize(spec, seed), weights_.at(spec.name), classes_.size(), from);
+                model.weights_[spec.name] =
+                    moved_rows(initialize(spec, seed), weights_.at(spec.name), from);
                 break;
             case ExpectedTensor::Kind::class_row: {
                 const std::int64_t row = from[std::size_t(tensor.row)];

@@ -26,7 +26,13 @@ Model model_from_weights(const Recipe& recipe, SettingList settings, const Datas
     if (Model named = load(); !named.classes().empty())
         return named.with_classes(train.classes(), seed);
     settings.emplace_back("classes", std::to_string(train.classes().size()));
-    return load();
+    Model model = load();
+    if (!model.has_fresh_head())
+        model.add_note(
+            fmt::format("{} does not name its {} classes: the head is kept, for the data's classes "
+                        "in their order",
+                        recipe.model.weights, train.classes().size()));
+    return model;
 }
 
 }  // namespace

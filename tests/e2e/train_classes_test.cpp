@@ -74,11 +74,23 @@ TEST_F(TrainClasses, AHeadForOtherClassesIsMadeAnew) {
     EXPECT_THAT(anew.err, HasSubstr("head made anew for 3 classes: none of them is among the 3"));
 }
 
+// A file that names no classes says no more than how many they are.
+TEST_F(TrainClasses, AHeadWithoutNamesIsKeptAndSaid) {
+    ASSERT_EQ(cait(recipe("first", {"--epochs", "1"})).status, 0);
+    Model nameless = Model::load(path("first/best.safetensors"));
+    nameless.set_classes({});
+    nameless.save(path("nameless.safetensors"));
+    const Finished run =
+        cait(recipe("second", {"--epochs", "1", "--weights", path("nameless.safetensors")}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("does not name its 3 classes: the head is kept"));
+}
+
 TEST_F(TrainClasses, TheModelIsThatOfTheWeights) {
     ASSERT_EQ(cait(recipe("first", {"--epochs", "1"})).status, 0);
     const Finished run = cait({"train", "finetune", "--data", "folder:" + path("train"), "--val",
-                               "folder:" + path("val"), "--epochs", "1", "--weights",
-                               path("first/best.safetensors"), "--out", path("second")});
+                               "folder:" + path("val"), "--epochs", "1", "--weights", path("first"),
+                               "--out", path("second")});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("16x16 pixels"));
     EXPECT_THAT(run.err, Not(HasSubstr("random weights")));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cait/error.h"
 #include "cait/model.h"
 
 namespace cait {
@@ -56,6 +57,7 @@ TEST(ClassHead, IsMadeAnewForOtherClassesEvenIfThereAreAsMany) {
 TEST(ClassHead, StaysAsItIsForTheSameClasses) {
     const Model after = animals().with_classes({"cat", "dog", "eel"});
     EXPECT_THAT(after.notes(), ElementsAre());
+    EXPECT_THROW(animals().with_classes({}), UsageError);
 }
 
 // PatchConvNet's multi-class form has a token and a head for each class.
