@@ -6,19 +6,14 @@
 #include "graph/builder.h"
 #include "graph/lower.h"
 #include "support/near.h"
-#include "support/small_models.h"
-#include "walkers/reference.h"
+#include "unit/graph/pass_cases.h"
 
 namespace cait {
 namespace {
 
 constexpr std::int64_t B = Shape::kBatch;
 
-template <class Op>
-std::size_t count(const Graph& graph) {
-    return std::size_t(std::ranges::count_if(
-        graph.nodes, [](const Node& node) { return std::holds_alternative<Op>(node.op); }));
-}
+using test::count;
 
 // How many of each there are in a small model: two blocks, or one per stage.
 struct Fused {
@@ -36,20 +31,12 @@ Fused fused_in(const Graph& graph) {
 class FusePresets : public testing::TestWithParam<std::string> {};
 
 TEST_P(FusePresets, FusedGraphGivesTheSameOutputs) {
-    for (const test::SmallPreset& preset : test::distinct_small_presets(GetParam())) {
-        const ModelSpec spec = configure(preset.name, preset.settings);
-        const Tensor images = test::random_images(spec, 2);
-        for (const auto& taps :
-             {std::vector<std::string>{"logits"}, test::taps_of_every_kind(spec)}) {
-            const Graph graph = record(spec, {.taps = taps});
-            const WeightMap weights = test::lively_weights(graph);
-            const auto expected = run_reference(graph, images, weights);
-            const auto found = run_reference(fuse(graph), images, weights);
-            ASSERT_EQ(found.size(), taps.size());
-            for (const auto& [tap, tensor] : found)
-                test::expect_close(tensor, expected.at(tap), 1e-6, preset.name + " " + tap);
-        }
-    }
+    test::for_pass_cases(GetParam(), [](const test::PassCase& c) {
+        const auto found = run_reference(fuse(c.graph), c.images, c.weights);
+        ASSERT_EQ(found.size(), c.expected.size());
+        for (const auto& [tap, tensor] : found)
+            test::expect_close(tensor, c.expected.at(tap), 1e-6, c.preset + " " + tap);
+    });
 }
 
 // What each family gives to the kernels, recorded and lowered. A number that has to be made smaller

@@ -7,20 +7,15 @@
 #include "graph/builder.h"
 #include "graph/fuse.h"
 #include "support/near.h"
-#include "support/small_models.h"
+#include "unit/graph/pass_cases.h"
 #include "walkers/constants.h"
-#include "walkers/reference.h"
 
 namespace cait {
 namespace {
 
 constexpr std::int64_t B = Shape::kBatch;
 
-template <class Op>
-std::size_t count(const Graph& graph) {
-    return std::size_t(std::ranges::count_if(
-        graph.nodes, [](const Node& node) { return std::holds_alternative<Op>(node.op); }));
-}
+using test::count;
 
 // Operations on activations, weights computed before.
 Graph run_time(const Graph& graph) {
@@ -30,25 +25,17 @@ Graph run_time(const Graph& graph) {
 class LowerPresets : public testing::TestWithParam<std::string> {};
 
 TEST_P(LowerPresets, LoweredGraphGivesTheSameOutputs) {
-    for (const test::SmallPreset& preset : test::distinct_small_presets(GetParam())) {
-        const ModelSpec spec = configure(preset.name, preset.settings);
-        const Tensor images = test::random_images(spec, 2);
-        for (const auto& taps :
-             {std::vector<std::string>{"logits"}, test::taps_of_every_kind(spec)}) {
-            const Graph graph = record(spec, {.taps = taps});
-            const WeightMap weights = test::lively_weights(graph);
-            const auto expected = run_reference(graph, images, weights);
-            const Graph lowered = lower(graph);
-            const ComputedConstants computed = compute_constants(lowered, weights);
-            const auto expect_same = [&](const std::map<std::string, Tensor>& found) {
-                ASSERT_EQ(found.size(), expected.size());
-                for (const auto& [tap, tensor] : found)
-                    test::expect_close(tensor, expected.at(tap), 1e-5, preset.name + " " + tap);
-            };
-            expect_same(run_reference(lowered, images, weights));
-            expect_same(run_reference(fuse(computed.graph), images, computed.weights));
-        }
-    }
+    test::for_pass_cases(GetParam(), [](const test::PassCase& c) {
+        const Graph lowered = lower(c.graph);
+        const ComputedConstants computed = compute_constants(lowered, c.weights);
+        const auto expect_same = [&](const std::map<std::string, Tensor>& found) {
+            ASSERT_EQ(found.size(), c.expected.size());
+            for (const auto& [tap, tensor] : found)
+                test::expect_close(tensor, c.expected.at(tap), 1e-5, c.preset + " " + tap);
+        };
+        expect_same(run_reference(lowered, c.images, c.weights));
+        expect_same(run_reference(fuse(computed.graph), c.images, computed.weights));
+    });
 }
 
 TEST_P(LowerPresets, NothingIsLeftForTheActivationsThatWeightsCanDo) {
