@@ -28,4 +28,11 @@ Index attention_workspace(const AttentionShape& shape);
 void attention_forward(const AttentionShape& shape, const Rows& q, const Rows& k, const Rows& v,
                        const MutableRows& output, std::byte* workspace);
 
+// The two halves, for those who look at the maps: head h's map is written to, and read from,
+// map + h * map_step, rows of `keys` floats. The same workspace serves.
+void attention_map_forward(const AttentionShape& shape, const Rows& q, const Rows& k, float* map,
+                           Index map_step, std::byte* workspace);
+void attention_apply_forward(const AttentionShape& shape, const float* map, Index map_step,
+                             const Rows& v, const MutableRows& output, std::byte* workspace);
+
 }  // namespace cait::kernels

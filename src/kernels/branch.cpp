@@ -12,8 +12,12 @@ void norm_chunk(const BranchOptions& o, const Chunks& chunks, Share pieces, cons
         MutableRows to = normed;
         for (Index p = pieces.begin; p < pieces.end; ++p) {
             const Piece piece = chunks.piece(p);
-            best_kernels().layer_norm(x + (piece.image * o.tokens + piece.row) * o.dim,
-                                      o.norm_weight, o.norm_bias, o.epsilon, piece.rows, o.dim, to);
+            const float* rows = x + (piece.image * o.tokens + piece.row) * o.dim;
+            if (o.norm_weight == nullptr)
+                best_kernels().stage(rows_of(rows, o.dim), piece.rows, o.dim, 1, to);
+            else
+                best_kernels().layer_norm(rows, o.norm_weight, o.norm_bias, o.epsilon, piece.rows,
+                                          o.dim, to);
             to = to.from(piece.rows);
         }
     });

@@ -1,5 +1,5 @@
 // What the two residual branches of a transformer block have in common: y = x + factor * gain *
-// f(LayerNorm(x)).
+// f(LayerNorm(x)). y may be x.
 #pragma once
 
 #include "kernels/chunks.h"
@@ -13,7 +13,7 @@ struct BranchOptions {
     Index batch = 0;
     Index tokens = 0;
     Index dim = 0;
-    const float* norm_weight = nullptr;  // [dim]
+    const float* norm_weight = nullptr;  // [dim], null: no norm, of a forward pass
     const float* norm_bias = nullptr;    // [dim]
     float epsilon = 1e-6F;
     const float* gain = nullptr;     // [dim], null for 1: LayerScale

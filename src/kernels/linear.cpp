@@ -42,6 +42,7 @@ Lhs staged_floats(Format format, const float* data, Index row_step, Index k_step
 void linear_forward(const LinearShape& s, const float* x, const PackedView& weight,
                     const float* bias, float* y, Workspace& workspace) {
     const Grid grid(s);
+    const Index ld = s.ld == 0 ? s.inputs : s.ld;
     const Index blocks = grid.down * grid.across;
     const int workers = int(std::max<Index>(1, std::min<Index>(blocks, s.threads)));
     struct Memory {
@@ -60,13 +61,13 @@ void linear_forward(const LinearShape& s, const float* x, const PackedView& weig
                 const Index column = block % grid.across * grid.columns;
                 const Index rows = std::min(grid.rows, s.rows - row);
                 const Epilogue plain{.bias = bias == nullptr ? nullptr : bias + column,
+                                     .activation = s.activation,
                                      .out = rows_of(y + row * s.outputs + column, s.outputs)};
                 products(s.format).multiply(
                     {.m = rows,
                      .n = std::min(grid.columns, s.outputs - column),
                      .k = s.inputs,
-                     .a = staged(s.format, rows_of(x + row * s.inputs, s.inputs), rows, s.inputs,
-                                 m.a),
+                     .a = staged(s.format, rows_of(x + row * ld, ld), rows, s.inputs, m.a),
                      .b = weight,
                      .column_begin = column,
                      .epilogue = &plain,

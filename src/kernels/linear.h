@@ -7,14 +7,16 @@
 
 namespace cait::kernels {
 
-// y [rows, outputs] = x [rows, inputs] · weight^T + bias
+// y [rows, outputs] = activation(x [rows, inputs] · weight^T + bias)
 struct LinearShape {
     Index rows = 0;
     Index inputs = 0;
     Index outputs = 0;
+    Index ld = 0;                 // of x: floats from row to row; 0 for `inputs`
     Format format = Format::f32;  // of the products' operands
     int threads = 1;
     Profile* profile = nullptr;
+    Epilogue::Activation activation = Epilogue::Activation::none;
 };
 
 // `weight` is packed: forward_source of [outputs, inputs]. The same function computes dx from dy,

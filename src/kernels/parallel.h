@@ -1,5 +1,6 @@
-// OpenMP, as LibTorch and oneDNN use it: one pool of threads for all. Work is cut by numbers that
-// do not depend on timing, so results are the same bits in every run with as many workers.
+// Work for several threads. In training they are OpenMP's, as LibTorch and oneDNN use it: one pool
+// for all; inference brings its own. Work is cut by numbers that do not depend on timing, so
+// results are the same bits in every run with as many workers.
 #pragma once
 
 #include <type_traits>
@@ -25,6 +26,25 @@ public:
 private:
     const void* callable_;
     void (*call_)(const void*, Args...);
+};
+
+// Threads that run_workers() uses instead of OpenMP's.
+class WorkerPool {
+public:
+    virtual ~WorkerPool() = default;
+    virtual void run(int workers, FunctionRef<void(int)> work) = 0;
+};
+
+// While it lives, the calling thread's run_workers() goes to `pool`.
+class UsePool {
+public:
+    explicit UsePool(WorkerPool& pool);
+    ~UsePool();
+    UsePool(const UsePool&) = delete;
+    UsePool& operator=(const UsePool&) = delete;
+
+private:
+    WorkerPool* before_;
 };
 
 // Calls work(0) … work(workers - 1), at once where there are threads; rethrows what one throws.

@@ -55,14 +55,18 @@ struct Segment {
 };
 
 // What happens to the product's value v of row i and column j, in this order:
-//   v += bias[j]
+//   v += bias[j] + row_bias[i]
 //   gelu:          before(i, j) = v (where that is wanted), v = GELU(v)
 //   gelu_backward: x = before(i, j); after(i, j) = GELU(x), v *= GELU'(x)
+//   relu, silu, sigmoid: v = that of v
 //   segments:      out(i, j) = residual(i, j) + factor * gain[j] * v, else out(i, j) = v
+//   relu_last:     out(i, j) = ReLU(out(i, j)), of segments
+// gelu_backward goes without biases and segments, `before` without segments.
 struct Epilogue {
-    enum class Activation : std::uint8_t { none, gelu, gelu_backward };
+    enum class Activation : std::uint8_t { none, gelu, gelu_backward, relu, silu, sigmoid };
 
     const float* bias = nullptr;
+    const float* row_bias = nullptr;
     Activation activation = Activation::none;
     MutableRows before = {};
     MutableRows after = {};
@@ -71,6 +75,7 @@ struct Epilogue {
     Index segment_rows = 0;
     Index segment_ld = 0;
     const float* gain = nullptr;
+    bool relu_last = false;
 };
 
 // Blocks of the result that an epilogue sees.

@@ -17,6 +17,68 @@ struct MixArgs {
     bool transposed = false;
 };
 
+// Patches under a convolution's kernel as rows of a left-hand side, for output pixels [first,
+// first + count) of one image, row by row. Value (c, y, x) stands at image[y * row_step +
+// x * column_step + c * channel_step]. channel_step == 1: the order of k is (ky, kx, c); else
+// column_step == 1 and it is (c, ky, kx). What lies beyond the image is zero.
+struct PatchArgs {
+    const float* image = nullptr;
+    Index height = 0, width = 0, channels = 0;
+    Index row_step = 0, column_step = 0, channel_step = 1;
+    Index kernel_height = 1, kernel_width = 1, stride = 1, padding = 0;
+    Index out_width = 0;
+    Index first = 0, count = 0;
+    MutableRows to = {};
+};
+
+// Depth-wise convolution of rows [row_begin, row_end) of one image's output, all dense and channels
+// last; weight [kernel_height * kernel_width, channels].
+struct DepthwiseArgs {
+    const float* image = nullptr;
+    Index height = 0, width = 0, channels = 0;
+    Index kernel_height = 1, kernel_width = 1, stride = 1, padding = 0;
+    Index row_begin = 0, row_end = 0;
+    Index out_width = 0;
+    const float* weight = nullptr;
+    const float* bias = nullptr;
+    Epilogue::Activation activation = Epilogue::Activation::none;
+    float* out = nullptr;            // of the image's first row
+    const float* zeros = nullptr;    // [channels], what lies beyond the image
+    const float** pixels = nullptr;  // room for a pointer to every pixel that the kernel meets
+};
+
+// Pooling of rows [row_begin, row_end) of one image's output, channels last. What lies beyond the
+// image never is the maximum and does not count in the average.
+struct PoolArgs {
+    const float* image = nullptr;
+    Index height = 0, width = 0, channels = 0;
+    bool maximum = true;
+    Index kernel = 2, stride = 2, padding = 0;
+    Index row_begin = 0, row_end = 0;
+    Index out_width = 0;
+    float* out = nullptr;  // of the image's first row
+};
+
+// Outlook attention of one image for heads [head_begin, head_end): values [height * width] rows of
+// dim elements, value_ld apart; scores [windows, heads, kernel^2, kernel^2] → out [height * width,
+// dim].
+struct OutlookArgs {
+    Index height = 0, width = 0, dim = 0, heads = 1;
+    Index kernel = 3, stride = 1;
+    float scale = 1;
+    Index head_begin = 0, head_end = 1;
+    const float* values = nullptr;
+    Index value_ld = 0;
+    const float* scores = nullptr;
+    float* out = nullptr;
+    void* scratch = nullptr;  // outlook_scratch(heads, kernel) bytes
+};
+[[gnu::always_inline]] constexpr Index outlook_scratch(Index heads, Index kernel) {
+    constexpr Index kWidest = 16;  // floats of a register
+    const Index area = kernel * kernel;
+    return area * 16 + (round_up(heads * area, kWidest) + kWidest) * area * 4;
+}
+
 // Backward, beside the products.
 struct TrainKernels {
     // Adds to d_weight and d_bias; dx = (residual ? residual : 0) + gradient. dx may be dy or
@@ -48,11 +110,13 @@ struct KernelTable {
     void (*stage)(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
     // from [rows, columns] → to [columns, lhs_ld(bf16, rows)], padded with zeros.
     void (*stage_transposed)(const Rows& from, Index rows, Index columns, BFloat16* to);
+    void (*gather_patches)(const PatchArgs& args);
 
     // x [rows, dim] → y, padded like a left-hand side.
     void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon,
                        Index rows, Index dim, const MutableRows& y);
-    void (*gelu)(const float* x, Index count, float* y);  // erf form
+    // None of the activations that need more than x; GELU in its erf form. y may be x.
+    void (*activate)(Epilogue::Activation kind, const float* x, Index count, float* y);
     // Each row over its `columns`; in place. A result that is rounded to bfloat16 afterwards is
     // computed with shorter polynomials.
     void (*softmax)(float* x, Index rows, Index columns, Index ld, Format rounded_to);
@@ -60,6 +124,12 @@ struct KernelTable {
     // y = x + factor * scale * branch; scale [dim] may be null.
     void (*residual)(const float* x, const float* branch, const float* scale, float factor,
                      Index rows, Index dim, float* y);
+    // y = x * scale[c] + shift[c], either of which may be null; y may be x.
+    void (*multiply_add)(const float* x, const float* scale, const float* shift, Index rows,
+                         Index columns, float* y);
+    void (*depthwise)(const DepthwiseArgs& args);
+    void (*pool)(const PoolArgs& args);
+    void (*outlook)(const OutlookArgs& args);
     void (*add)(const float* x, Index count, float* y);  // y += x
     void (*add_columns)(const Rows& x, Index rows, Index columns, float* sums);
 

@@ -88,7 +88,8 @@ private:
 
 struct Workspace {
     Buffer memory;
-    Buffer list;  // which images are computed
+    Buffer list;     // which images are computed
+    Buffer between;  // what one step of a call leaves to the next
 };
 
 }  // namespace cait::kernels

@@ -86,8 +86,9 @@ public:
         kernels::run_workers(workers, [&](int worker) {
             const Share share = kernels::share_of(x.numel(), worker, workers);
             kernels::timed(options.profile, Part::gelu, [&] {
-                best_kernels().gelu(floats_of(x) + share.begin, share.end - share.begin,
-                                    y.data_ptr<float>() + share.begin);
+                best_kernels().activate(kernels::Epilogue::Activation::gelu,
+                                        floats_of(x) + share.begin, share.end - share.begin,
+                                        y.data_ptr<float>() + share.begin);
             });
         });
         return y;

@@ -1,6 +1,6 @@
-// The scaled residual by itself, and sums.
+// The scaled residual and scales of channels by themselves, and sums.
+#include "kernels/isa/epilogue.h"
 #include "kernels/isa/isa.h"
-#include "kernels/isa/vec.h"
 
 namespace cait::kernels::CAIT_KERNEL_ISA {
 
@@ -39,6 +39,15 @@ void residual(const float* x, const float* branch, const float* scale, float fac
         for (; c < dim; ++c)
             y[c] = x[c] + (scale == nullptr ? factor : scale[c] * factor) * branch[c];
     }
+}
+
+void multiply_add(const float* x, const float* scale, const float* shift, Index rows, Index columns,
+                  float* y) {
+    for (Index r = 0; r < rows; ++r, x += columns, y += columns)
+        for_columns(columns, [&](Index c, auto get, auto put) {
+            const Vec scaled = scale == nullptr ? get(x + c) : get(x + c) * get(scale + c);
+            put(y + c, shift == nullptr ? scaled : scaled + get(shift + c));
+        });
 }
 
 void add(const float* x, Index count, float* y) {

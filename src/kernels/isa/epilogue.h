@@ -3,35 +3,10 @@
 // lines.
 #pragma once
 
-#include "kernels/isa/vec.h"
+#include "kernels/isa/activation.h"
 #include "kernels/product.h"
 
 namespace cait::kernels::CAIT_KERNEL_ISA {
-
-constexpr float kInverseRootTwoPi = 0.39894228F;
-
-// GELU in its exact form x Φ(x). What is rounded to bfloat16 afterwards may come from shorter
-// polynomials.
-template <class T>
-[[gnu::always_inline]] inline Normal normal_for(Vec x) {
-    if constexpr (sizeof(T) == sizeof(float))
-        return normal(x);
-    else
-        return short_normal(x);
-}
-template <class T>
-[[gnu::always_inline]] inline Vec gelu_of(Vec x) {
-    return x * normal_for<T>(x).distribution;
-}
-struct GeluBoth {
-    Vec y;
-    Vec slope;
-};
-template <class T>
-[[gnu::always_inline]] inline GeluBoth gelu_both(Vec x) {
-    const Normal n = normal_for<T>(x);
-    return {x * n.distribution, n.distribution + x * n.bell * set(kInverseRootTwoPi)};
-}
 
 // Calls each(column, load, store): whole registers first, then the rest of the row. `load` and
 // `store` reach `kWidth` or fewer elements of any type at a pointer.
@@ -56,72 +31,87 @@ template <class T>
 
 // Rows [row, row + rows) and columns [column, column + columns) of the product, whose sums stand in
 // `sums`.
-template <class T>
-void finish_activation(const Epilogue& e, Index row, Index rows, Index column, Index columns,
-                       const float* sums, Index ld) {
-    const bool backward = e.activation == Epilogue::Activation::gelu_backward;
-    for (Index r = 0; r < rows; ++r, sums += ld) {
-        T* before = e.before ? at<T>(e.before, row + r, column) : nullptr;
-        T* after = e.after ? at<T>(e.after, row + r, column) : nullptr;
-        T* out = at<T>(e.out, row + r, column);
-        const float* bias = e.bias == nullptr ? nullptr : e.bias + column;
-        if (backward) {
-            for_columns(columns, [&](Index c, auto get, auto put) {
-                const GeluBoth both = gelu_both<T>(get(before + c));
-                put(after + c, both.y);
-                put(out + c, get(sums + c) * both.slope);
-            });
-        } else {
-            for_columns(columns, [&](Index c, auto get, auto put) {
-                Vec v = get(sums + c);
-                if (bias != nullptr) v += get(bias + c);
-                if (before != nullptr) put(before + c, v);
-                put(out + c, gelu_of<T>(v));
-            });
-        }
-    }
+struct BlockOfSums {
+    Index row, rows, column, columns;
+    const float* sums;
+    Index ld;
+};
+
+// Calls each(row of the product, its sums, row bias) for every row of a block.
+template <class Each>
+[[gnu::always_inline]] inline void for_rows(const Epilogue& e, const BlockOfSums& b,
+                                            const Each& each) {
+    for (Index r = 0; r < b.rows; ++r)
+        each(b.row + r, b.sums + r * b.ld,
+             set(e.row_bias == nullptr ? 0.0F : e.row_bias[b.row + r]));
 }
 
-inline void finish_segments(const Epilogue& e, Index row, Index rows, Index column, Index columns,
-                            const float* sums, Index ld) {
-    const float* bias = e.bias == nullptr ? nullptr : e.bias + column;
-    const float* gain = e.gain == nullptr ? nullptr : e.gain + column;
-    for (Index r = 0; r < rows; ++r, sums += ld) {
-        const Segment& segment = e.segments[(row + r) / e.segment_rows];
-        const Index offset = (row + r) % e.segment_rows * e.segment_ld + column;
-        for_columns(columns, [&](Index c, auto get, auto put) {
-            Vec v = get(sums + c);
-            if (bias != nullptr) v += get(bias + c);
+template <class T>
+void finish_gelu_backward(const Epilogue& e, const BlockOfSums& b) {
+    for_rows(e, b, [&](Index row, const float* sums, Vec) {
+        T *before = at<T>(e.before, row, b.column), *after = at<T>(e.after, row, b.column);
+        T* out = at<T>(e.out, row, b.column);
+        for_columns(b.columns, [&](Index c, auto get, auto put) {
+            const GeluBoth both = gelu_both<T>(get(before + c));
+            put(after + c, both.y);
+            put(out + c, get(sums + c) * both.slope);
+        });
+    });
+}
+
+// v as it goes into the activation.
+template <class Get>
+[[gnu::always_inline]] inline Vec biased(const float* sums, const float* bias, Vec row_bias,
+                                         Get get, Index c) {
+    const Vec v = get(sums + c);
+    return (bias == nullptr ? v : v + get(bias + c)) + row_bias;
+}
+
+template <class T, Epilogue::Activation Kind>
+void finish_forward(const Epilogue& e, const BlockOfSums& b) {
+    const float* bias = e.bias == nullptr ? nullptr : e.bias + b.column;
+    for_rows(e, b, [&](Index row, const float* sums, Vec row_bias) {
+        T* before = e.before ? at<T>(e.before, row, b.column) : nullptr;
+        T* out = at<T>(e.out, row, b.column);
+        for_columns(b.columns, [&](Index c, auto get, auto put) {
+            const Vec v = biased(sums, bias, row_bias, get, c);
+            if constexpr (Kind == Epilogue::Activation::gelu)
+                if (before != nullptr) put(before + c, v);
+            put(out + c, activated<T, Kind>(v));
+        });
+    });
+}
+
+template <Epilogue::Activation Kind>
+void finish_segments(const Epilogue& e, const BlockOfSums& b) {
+    const float* bias = e.bias == nullptr ? nullptr : e.bias + b.column;
+    const float* gain = e.gain == nullptr ? nullptr : e.gain + b.column;
+    const Vec least = set(e.relu_last ? 0.0F : -__builtin_inff());
+    for_rows(e, b, [&](Index row, const float* sums, Vec row_bias) {
+        const Segment& segment = e.segments[row / e.segment_rows];
+        const Index offset = row % e.segment_rows * e.segment_ld + b.column;
+        for_columns(b.columns, [&](Index c, auto get, auto put) {
+            const Vec v = activated<float, Kind>(biased(sums, bias, row_bias, get, c));
             const Vec weight =
                 gain == nullptr ? set(segment.factor) : get(gain + c) * set(segment.factor);
-            put(segment.out + offset + c, get(segment.residual + offset + c) + weight * v);
+            put(segment.out + offset + c,
+                max(least, get(segment.residual + offset + c) + weight * v));
         });
-    }
-}
-
-template <class T>
-void finish_plain(const Epilogue& e, Index row, Index rows, Index column, Index columns,
-                  const float* sums, Index ld) {
-    const float* bias = e.bias == nullptr ? nullptr : e.bias + column;
-    for (Index r = 0; r < rows; ++r, sums += ld) {
-        T* out = at<T>(e.out, row + r, column);
-        for_columns(columns, [&](Index c, auto get, auto put) {
-            Vec v = get(sums + c);
-            if (bias != nullptr) v += get(bias + c);
-            put(out + c, v);
-        });
-    }
+    });
 }
 
 inline void finish_block(const Epilogue& e, Index row, Index rows, Index column, Index columns,
                          const float* sums, Index ld) {
-    if (e.segments != nullptr) return finish_segments(e, row, rows, column, columns, sums, ld);
+    const BlockOfSums block{row, rows, column, columns, sums, ld};
+    if (e.segments != nullptr)
+        return with_activation(
+            e.activation, [&](auto kind) { finish_segments<decltype(kind)::value>(e, block); });
     with_type(e.out.format, [&](auto* type) {
         using T = std::remove_pointer_t<decltype(type)>;
-        if (e.activation == Epilogue::Activation::none)
-            finish_plain<T>(e, row, rows, column, columns, sums, ld);
-        else
-            finish_activation<T>(e, row, rows, column, columns, sums, ld);
+        if (e.activation == Epilogue::Activation::gelu_backward)
+            return finish_gelu_backward<T>(e, block);
+        with_activation(e.activation,
+                        [&](auto kind) { finish_forward<T, decltype(kind)::value>(e, block); });
     });
 }
 

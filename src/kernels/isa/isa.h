@@ -19,14 +19,20 @@ void multiply_amx(const ProductArgs& args);  // of the instruction sets that hav
 
 void stage(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
 void stage_transposed(const Rows& from, Index rows, Index columns, BFloat16* to);
+void gather_patches(const PatchArgs& args);
 
 void layer_norm(const float* x, const float* weight, const float* bias, float epsilon, Index rows,
                 Index dim, const MutableRows& y);
-void gelu(const float* x, Index count, float* y);
+void activate(Epilogue::Activation kind, const float* x, Index count, float* y);
 void softmax(float* x, Index rows, Index columns, Index ld, Format rounded_to);
 void mix_heads(const MixArgs& args, const float* input, float* output);
 void residual(const float* x, const float* branch, const float* scale, float factor, Index rows,
               Index dim, float* y);
+void multiply_add(const float* x, const float* scale, const float* shift, Index rows, Index columns,
+                  float* y);
+void depthwise(const DepthwiseArgs& args);
+void pool(const PoolArgs& args);
+void outlook(const OutlookArgs& args);
 void add(const float* x, Index count, float* y);
 void add_columns(const Rows& x, Index rows, Index columns, float* sums);
 

@@ -9,7 +9,7 @@
 #include "core/isa.h"
 #include "kernels/dispatch.h"
 #include "kernels/workspace.h"
-#include "unit/kernels/reference.h"
+#include "unit/kernels/images.h"
 
 namespace cait::kernels {
 namespace {
@@ -180,7 +180,8 @@ TEST_P(Products, EpiloguesFinishTheSums) {
             return double(
                 test::widened(reinterpret_cast<const std::uint16_t*>(buffer.data())[i * ld + j]));
         };
-        Buffer out(m * ld * bytes), kept(m * ld * bytes), after(m * ld * bytes);
+        Buffer out(m * ld * bytes), after(m * ld * bytes);
+        Buffer kept(m * ld * bytes + kAlignment);  // staging pads the last row, too
         const auto rows = [&](Buffer& buffer) {
             return MutableRows{buffer.data(), out_format, ld};
         };
@@ -249,6 +250,50 @@ TEST_P(Products, EpiloguesFinishTheSums) {
                 ASSERT_NEAR(y[at], double(stream[at]) + weight * v, 1e-4);
             }
     }
+}
+
+// What convolutional models need of an epilogue: other activations, a bias of rows, and a ReLU
+// behind the residual.
+TEST_P(Products, EpiloguesActivateBeforeAndAfterTheResidual) {
+    const Index m = 37, n = 101, k = 40;
+    const Floats a = random_floats(m * k, 1, 0.3), b = random_floats(k * n, 2, 0.3),
+                 bias = random_floats(n, 3), row_bias = random_floats(m, 4),
+                 stream = random_floats(m * n, 5);
+    Buffer a_memory, b_memory;
+    Floats y(std::size_t(m * n));
+    ProductArgs args{.m = m, .n = n, .k = k};
+    args.a = lhs(a, m, k, false, a_memory);
+    args.b = packed({.data = b.data(), .rows = k, .columns = n, .row_step = n}, b_memory);
+    args.scratch = scratch_.data();
+    using enum Epilogue::Activation;
+    for (const auto kind : {none, gelu, relu, silu, sigmoid})
+        for (const bool by_row : {false, true})
+            for (const int residual : {0, 1, 2}) {
+                SCOPED_TRACE(testing::Message() << int(kind) << by_row << residual);
+                const Segment segment{stream.data(), y.data(), 0.5F};
+                Epilogue epilogue{.bias = by_row ? nullptr : bias.data()};
+                epilogue.row_bias = by_row ? row_bias.data() : nullptr;
+                epilogue.activation = kind;
+                epilogue.out = rows_of(y.data(), n);
+                epilogue.segments = residual > 0 ? &segment : nullptr;
+                epilogue.segment_rows = m;
+                epilogue.segment_ld = n;
+                epilogue.relu_last = residual == 2;
+                args.epilogue = &epilogue;
+                GetParam().products->multiply(args);
+                for (Index i = 0; i < m; ++i)
+                    for (Index j = 0; j < n; ++j) {
+                        double v = by_row ? double(row_bias[std::size_t(i)])
+                                          : double(bias[std::size_t(j)]);
+                        for (Index l = 0; l < k; ++l)
+                            v += seen(a[std::size_t(i * k + l)]) * seen(b[std::size_t(l * n + j)]);
+                        v = test::activated(kind, v);
+                        const auto at = std::size_t(i * n + j);
+                        if (residual > 0) v = double(stream[at]) + 0.5 * v;
+                        if (residual == 2) v = std::max(0.0, v);
+                        ASSERT_NEAR(y[at], v, 2e-5);
+                    }
+            }
 }
 
 // A row's result does not depend on how many rows are computed with it.

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "kernels/dispatch.h"
-#include "unit/kernels/reference.h"
+#include "unit/kernels/images.h"
 
 namespace cait::kernels {
 namespace {
@@ -68,7 +68,7 @@ TEST_P(Tables, GeluWithinAMillionth) {
     const Floats dy(x.size(), 1.0F);
     Floats y(x.size()), dx(x.size());
     const Index count = Index(x.size());
-    table_.gelu(x.data(), count, y.data());
+    table_.activate(Epilogue::Activation::gelu, x.data(), count, y.data());
     table_.train.gelu(x.data(), dy.data(), count, dx.data());
     const Doubles expected = test::gelu(widen(x));
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -77,6 +77,42 @@ TEST_P(Tables, GeluWithinAMillionth) {
         const double slope =
             0.5 * std::erfc(-v / std::sqrt(2.0)) + v * std::exp(-v * v / 2) / std::sqrt(2 * M_PI);
         EXPECT_NEAR(dx[i], slope, 1e-6) << v;
+    }
+}
+
+TEST_P(Tables, ActivationsWithinAMillionth) {
+    Floats x;
+    for (double v = -30; v <= 30; v += 0.0137) x.push_back(float(v));
+    x.insert(x.end(), {0.0F, -0.0F, 1e-30F, -1e-30F, 1e4F, -1e4F});
+    using enum Epilogue::Activation;
+    for (const auto kind : {none, relu, silu, sigmoid}) {
+        Floats y = x;
+        table_.activate(kind, y.data(), Index(y.size()), y.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double v = x[i];
+            EXPECT_NEAR(y[i], test::activated(kind, v), 1e-6 * std::max(1.0, std::abs(v))) << v;
+        }
+    }
+    float missing = NAN;  // a NaN is not hidden
+    table_.activate(relu, &missing, 1, &missing);
+    EXPECT_TRUE(std::isnan(missing));
+}
+
+TEST_P(Tables, ScaleAndShiftOfColumns) {
+    for (const Index columns : {1, 19, 64}) {
+        const Floats x = random_floats(3 * columns, 1), scale = random_floats(columns, 2),
+                     shift = random_floats(columns, 3);
+        for (const bool scaled : {false, true})
+            for (const bool shifted : {false, true}) {
+                Floats y(x.size());
+                table_.multiply_add(x.data(), scaled ? scale.data() : nullptr,
+                                    shifted ? shift.data() : nullptr, 3, columns, y.data());
+                for (std::size_t i = 0; i < x.size(); ++i) {
+                    const std::size_t c = i % std::size_t(columns);
+                    EXPECT_NEAR(y[i], x[i] * (scaled ? scale[c] : 1) + (shifted ? shift[c] : 0),
+                                1e-6);
+                }
+            }
     }
 }
 

@@ -1,0 +1,156 @@
+// Convolutions against plain sums: both layouts, borders, strides, groups, epilogues.
+#include "kernels/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/packed_matrix.h"
+#include "unit/kernels/images.h"
+
+namespace cait::kernels {
+namespace {
+
+using test::Doubles;
+using test::Floats;
+using test::random_floats;
+
+struct Case {
+    Index height, width, channels, outputs, kernel_height, kernel_width, stride, padding, groups;
+};
+const Case kCases[] = {
+    {5, 7, 3, 4, 3, 3, 1, 1, 1},     {9, 9, 5, 21, 3, 3, 2, 1, 1},   {6, 1, 8, 16, 3, 1, 1, 1, 1},
+    {3, 2, 4, 6, 5, 5, 1, 2, 1},     {12, 12, 3, 10, 4, 4, 4, 0, 1}, {17, 16, 3, 33, 7, 7, 2, 3, 1},
+    {10, 11, 12, 18, 3, 3, 3, 1, 3}, {8, 8, 37, 50, 1, 1, 1, 0, 1},  {8, 8, 16, 24, 1, 1, 2, 0, 1},
+    {7, 6, 20, 40, 1, 1, 1, 0, 4},   {4, 4, 70, 200, 3, 3, 1, 1, 1}, {16, 16, 6, 8, 2, 5, 1, 0, 2},
+};
+
+// A convolution with all that it points at.
+struct Example {
+    Convolution c;
+    Floats x, weight, bias, residual;
+    std::vector<PackedMatrix> packed;
+    std::vector<PackedView> views;
+
+    Example(const Case& s, bool planes, Index batch, Format format, Index gap = 0)
+        : c{.batch = batch, .height = s.height, .width = s.width, .channels = s.channels} {
+        c.outputs = s.outputs;
+        c.kernel_height = s.kernel_height;
+        c.kernel_width = s.kernel_width;
+        c.stride = s.stride;
+        c.padding = s.padding;
+        c.groups = s.groups;
+        c.column_step = planes ? 1 : s.channels + gap;
+        c.row_step = s.width * c.column_step + gap;
+        c.channel_step = planes ? s.height * c.row_step : 1;
+        c.image_step = (planes ? s.channels * c.channel_step : s.height * c.row_step) + gap;
+        c.format = format;
+        x = random_floats(c.batch * c.image_step, 1);
+        weight = random_floats(c.outputs * convolution_k(c), 2, 0.3);
+        bias = random_floats(c.outputs, 3);
+        residual = random_floats(out_size(), 4);
+        Floats ordered(weight.size());
+        order_weights(c, weight.data(), ordered.data());
+        const Index outputs = c.outputs / c.groups, k = convolution_k(c);
+        packed.resize(std::size_t(c.groups));
+        for (Index g = 0; g < c.groups; ++g) {
+            PackedMatrix& matrix = packed[std::size_t(g)];
+            matrix.pack(forward_source(ordered.data() + g * outputs * k, outputs, k), format);
+            views.push_back(matrix.view());
+        }
+        c.weights = views;
+        c.bias = bias.data();
+    }
+
+    Index out_size() const { return c.batch * c.out_height() * c.out_width() * c.outputs; }
+
+    Floats run() const {
+        Floats y(std::size_t(out_size()), 42.0F);
+        Workspace workspace;
+        convolution_forward(c, x.data(), y.data(), workspace);
+        return y;
+    }
+
+    Doubles sums() const {
+        Doubles y;
+        const Index inputs = c.channels / c.groups;
+        test::for_windows(c.batch, c.out_height(), c.out_width(), [&](Index b, Index oy, Index ox) {
+            for (Index o = 0; o < c.outputs; ++o) {
+                double sum = double(bias[std::size_t(o)]);
+                const Index first = o / (c.outputs / c.groups) * inputs;
+                test::in_window(c, oy, ox, [&](Index iy, Index ix, Index ky, Index kx) {
+                    for (Index i = 0; i < inputs; ++i)
+                        sum +=
+                            double(
+                                x[std::size_t(b * c.image_step + iy * c.row_step +
+                                              ix * c.column_step + (first + i) * c.channel_step)]) *
+                            double(weight[std::size_t(
+                                ((o * inputs + i) * c.kernel_height + ky) * c.kernel_width + kx)]);
+                });
+                y.push_back(sum);
+            }
+        });
+        return y;
+    }
+};
+
+void expect_near(const Floats& found, const Doubles& expected, double tolerance) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], tolerance) << "element " << i;
+}
+
+TEST(ConvolutionKernels, AreSumsOverWindowsInBothLayoutsAndFormats) {
+    for (const Case& each : kCases)
+        for (const bool planes : {false, true})
+            for (const Format format : {Format::f32, Format::bf16})
+                for (const Index gap : {0, 3}) {
+                    SCOPED_TRACE(testing::Message()
+                                 << each.height << "x" << each.width << "x" << each.channels
+                                 << " -> " << each.outputs << (planes ? " planes" : "") << " gap "
+                                 << gap << " format " << int(format));
+                    const Example setup(each, planes, 2, format, gap);
+                    const double size = std::sqrt(double(convolution_k(setup.c)));
+                    expect_near(setup.run(), setup.sums(),
+                                size * (format == Format::f32 ? 2e-6 : 2e-2));
+                }
+}
+
+TEST(ConvolutionKernels, EndInAnActivationAndAResidual) {
+    Example setup({9, 8, 10, 35, 3, 3, 1, 1, 1}, false, 2, Format::f32);
+    const Doubles sums = setup.sums();
+    using enum Epilogue::Activation;
+    for (const auto kind : {none, gelu, relu, silu})
+        for (const bool with_residual : {false, true})
+            for (const bool relu_last : {false, true}) {
+                setup.c.activation = kind;
+                setup.c.residual = with_residual ? setup.residual.data() : nullptr;
+                setup.c.relu_last = relu_last;
+                Doubles expected;
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                    double v = test::activated(kind, sums[i]);
+                    if (with_residual) v += double(setup.residual[i]);
+                    expected.push_back(with_residual && relu_last ? std::max(0.0, v) : v);
+                }
+                expect_near(setup.run(), expected, 2e-5);
+            }
+}
+
+// Neither threads nor the batch change a bit, however few pixels there are.
+TEST(ConvolutionKernels, DoNotDependOnThreadsOrBatch) {
+    for (const Case& each :
+         {Case{14, 14, 24, 50, 3, 3, 1, 1, 1}, Case{2, 2, 40, 300, 3, 3, 1, 1, 1},
+          Case{3, 3, 30, 60, 3, 3, 1, 1, 5}, Case{30, 31, 3, 20, 7, 7, 2, 3, 1},
+          Case{20, 20, 40, 20, 1, 1, 1, 0, 1}}) {
+        SCOPED_TRACE(each.height);
+        Example all(each, false, 3, Format::f32), one(each, false, 1, Format::f32);
+        const Floats expected = all.run(), alone = one.run();
+        EXPECT_EQ(alone, Floats(expected.begin(), expected.begin() + one.out_size()));
+        for (const int threads : test::kThreadCounts) {
+            all.c.threads = one.c.threads = threads;
+            EXPECT_EQ(all.run(), expected) << threads;
+            EXPECT_EQ(one.run(), alone) << threads;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace cait::kernels
