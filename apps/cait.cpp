@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
     add_weights_command(app);
     add_data_command(app);
     add_machine_command(app);
+    add_bench_command(app);
     add_completion_command(app);
     app.parse_complete_callback(check_isa_cap);
     try {

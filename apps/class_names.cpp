@@ -8,6 +8,7 @@
 #include "data/class_list.h"
 #include "data/imagenet_classes.h"
 #include "models/catalogue.h"
+#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -30,6 +31,15 @@ void use_class_file(Model& model, const std::string& file) {
 void note_imagenet_names(const std::string& weights, std::string_view list) {
     fmt::print(stderr, "note: {} does not name its classes; the names are those of {}\n",
                one_line(weights), list);
+}
+
+Model load_model(const ModelOptions& options, const std::string& weights,
+                 const std::string& classes) {
+    Model model = Model::load(weights_file(weights, options.model), options.model,
+                              options.settings(), options.load_options());
+    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    name_classes(model, classes, weights);
+    return model;
 }
 
 void name_classes(Model& model, const std::string& file, const std::string& weights) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cait/model.h"
+#include "command.h"
 
 namespace cait::app {
 
@@ -21,5 +22,9 @@ void note_imagenet_names(const std::string& weights, std::string_view list);
 // use_class_file(); without a file, a published head that carries no names gets ImageNet's, which a
 // line on stderr says.
 void name_classes(Model& model, const std::string& file, const std::string& weights);
+
+// The model of --weights with names for its classes, its notes on stderr.
+Model load_model(const ModelOptions& options, const std::string& weights,
+                 const std::string& classes);
 
 }  // namespace cait::app

@@ -24,6 +24,7 @@ void add_convert_command(CLI::App& app);
 void add_weights_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_machine_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 void add_completion_command(CLI::App& app);
 void add_forward_command(CLI::App& app, const Invocation& invocation);
 void add_eval_command(CLI::App& app, const Invocation& invocation);

@@ -11,7 +11,7 @@ namespace cait::app {
 
 namespace {
 
-// Before LibTorch is loaded and anything is read.
+// Before anything is read.
 void run(const EvalArguments& arguments, const Invocation& invocation) {
     constexpr double kLeast = 0.01, kMost = 100;
     if (const auto ratio = arguments.crop_ratio; ratio && !(*ratio >= kLeast && *ratio <= kMost))
@@ -20,7 +20,8 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
     arguments.model.settings();
     for (const std::string& output : {arguments.report, arguments.predictions})
         if (!output.empty()) check_output(output);
-    run_on_torch(arguments, invocation);
+    continue_where_it_runs(arguments.executor, invocation);
+    evaluate(arguments);
 }
 
 }  // namespace
@@ -44,13 +45,9 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--compare", arguments->compare,
                      "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
-    command->add_option("--batch", arguments->batch, "Images that go through together")
-        ->check(CLI::Range(1, 65536))
-        ->capture_default_str();
+    arguments->executor.batch = 32;
+    arguments->executor.add_to(*command);
     add_threads_option(*command, arguments->threads);
-    command->add_option("--precision", arguments->precision, "Number format of the products")
-        ->check(CLI::IsMember({"fp32", "bf16"}))
-        ->capture_default_str();
     command
         ->add_option("--tta", arguments->tta, "flip: mean of the logits of image and mirror image")
         ->check(CLI::IsMember({"none", "flip"}))

@@ -1,5 +1,4 @@
-// The arguments of `cait eval`, parsed in one place and carried out where LibTorch is linked, and
-// what is done with the result.
+// The arguments of `cait eval`, and what is done with the result.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
 #include "data/dataset.h"
+#include "executor.h"
 #include "measure/disagreement.h"
 #include "measure/evaluation.h"
 
@@ -19,9 +18,8 @@ struct EvalArguments {
     std::string weights;
     std::string data;
     std::vector<std::string> compare;  // FILE or NAME=FILE
-    std::size_t batch = 32;
+    ExecutorOptions executor;
     int threads = 1;
-    std::string precision = "fp32";
     std::string tta = "none";
     std::optional<double> crop_ratio;  // none: the model's
     std::string crop_mode;             // empty: the model's
@@ -33,8 +31,7 @@ struct EvalArguments {
     std::string predictions;  // file to write
 };
 
-// See torch_handoff.cpp for what this does in which program.
-void run_on_torch(const EvalArguments& arguments, const Invocation& invocation);
+void evaluate(const EvalArguments& arguments);
 
 // One model's result.
 struct Evaluated {

@@ -40,7 +40,7 @@ void write_predictions(const std::string& file, const Evaluated& one) {
         const auto path = one.dataset->file(index);
         line = field(path ? path->string() : one.dataset->name(index)) + "," +
                field(labels_of(*one.dataset, index));
-        for (const Answer& answer : metrics.answers(position))
+        for (const RankedClass& answer : metrics.answers(position))
             line += fmt::format(",{},{:.6f}",
                                 field(one.dataset->classes().at(std::size_t(answer.index))),
                                 answer.probability);

@@ -1,17 +1,69 @@
 // `cait forward`: raw tensors through a model, for tests and for people with their own
 // preprocessing.
-#include "forward.h"
+#include <fmt/format.h>
 
+#include <cstdio>
+
+#include "executor.h"
+#include "progress.h"
+#include "weights/npy.h"
+#include "weights/safetensors.h"
 #include "weights_argument.h"
 
 namespace cait::app {
 
 namespace {
 
-void run(const ForwardArguments& arguments, const Invocation& invocation) {
+struct ForwardArguments {
+    ModelOptions model;
+    std::string weights;
+    std::string input;
+    std::string output;
+    std::vector<std::string> taps;
+    ExecutorOptions executor;
+    std::uint64_t seed = 0;
+};
+
+void check(const ForwardArguments& arguments) {
     if (arguments.model.model.empty() && arguments.weights.empty())
         throw UsageError("forward: expected --model NAME, --weights FILE or both");
-    run_on_torch(arguments, invocation);
+    const bool one_array = arguments.output.ends_with(".npy");
+    if (!one_array && !arguments.output.ends_with(".safetensors"))
+        throw UsageError(
+            fmt::format("{}: expected an output name that ends with .npy or "
+                        ".safetensors",
+                        arguments.output));
+    if (one_array && arguments.taps.size() > 1)
+        throw UsageError("--output: several taps need a name that ends with .safetensors");
+}
+
+Model model_of(const ForwardArguments& arguments) {
+    const SettingList settings = arguments.model.settings();
+    Model::LoadOptions load = arguments.model.load_options();
+    load.seed = arguments.seed;
+    Model model = arguments.weights.empty()
+                      ? Model::create(arguments.model.model, settings, arguments.seed)
+                      : Model::load(weights_file(arguments.weights, arguments.model.model),
+                                    arguments.model.model, settings, load);
+    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    return model;
+}
+
+void run(const ForwardArguments& arguments, const Invocation& invocation) {
+    check(arguments);
+    continue_where_it_runs(arguments.executor, invocation);
+    const Model model = model_of(arguments);
+    const Tensor images = read_npy(arguments.input);
+    Progress progress("forward", "images");
+    const auto executor = make_executor(model, arguments.executor);
+    const auto outputs =
+        run_in_batches(*executor, images, arguments.taps, arguments.executor.batch,
+                       [&](std::size_t done, std::size_t total) { progress.update(done, total); });
+    if (arguments.output.ends_with(".npy"))
+        return write_npy(arguments.output, outputs.begin()->second);
+    std::vector<NamedTensor> tensors;
+    for (const auto& [name, tensor] : outputs) tensors.push_back({name, tensor});
+    write_safetensors(arguments.output, tensors, {});
 }
 
 }  // namespace
@@ -39,15 +91,7 @@ void add_forward_command(CLI::App& app, const Invocation& invocation) {
         *command, "--tap", arguments->taps,
         "Output: logits (default), features, tokens, class_attention.N, "
         "self_attention.N, residual_ratio.N, logits_class, logits_dist; may be repeated");
-    command->add_option("--precision", arguments->precision, "Number format of the products")
-        ->check(CLI::IsMember({"fp32", "bf16"}))
-        ->capture_default_str();
-    command->add_option("--executor", arguments->executor, "What runs the graph")
-        ->check(CLI::IsMember({"torch"}))
-        ->capture_default_str();
-    command->add_option("--batch", arguments->batch, "Images that go through together")
-        ->check(CLI::Range(1, 65536))
-        ->capture_default_str();
+    arguments->executor.add_to(*command);
     command->callback([arguments, invocation] { run(*arguments, invocation); });
 }
 

@@ -12,12 +12,17 @@
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
 #include "image/codec/decode.h"
+#include "image_list.h"
 #include "measure/top_answers.h"
 
 namespace cait::app {
 
 void PictureArguments::add_to(CLI::App& command) {
-    command.add_option("images", files, "JPEG, PNG or WebP files");
+    command
+        .add_option("images", files,
+                    "JPEG, PNG or WebP files, folders or patterns of them, lists of names (.txt), "
+                    "or - for a list on stdin")
+        ->type_name("IMAGE|FOLDER|GLOB|LIST|-");
     command.add_option("--data", data, "Instead of files: images of a data set, drawn at random");
     command.add_option("--count", count, "How many images of --data")
         ->check(CLI::Range(1, 10000))
@@ -33,31 +38,30 @@ void PictureArguments::check() const {
 std::vector<Picture> PictureArguments::list() const {
     check();
     std::vector<Picture> pictures;
-    for (const std::string& file : files)
-        pictures.push_back({file, {}, [file] { return read_image(file); }});
+    for (const ListedImage& image : list_files(files))
+        pictures.push_back({image.file, {}, [file = image.file] { return read_image(file); }});
     if (data.empty()) return pictures;
+    const DatasetPtr dataset = drawn();
+    for (std::size_t i = 0; i < dataset->size(); ++i)
+        pictures.push_back({dataset->name(i), dataset->classes().at(std::size_t(dataset->label(i))),
+                            [dataset, i] { return dataset->image(i); }});
+    return pictures;
+}
+
+DatasetPtr PictureArguments::drawn() const {
     const DatasetPtr dataset = open_dataset(data, Split::val);
     std::vector<std::uint32_t> order(dataset->size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
     RandomStream random(seed, "pictures");
     shuffle(std::span(order), random);
     order.resize(std::min(order.size(), count));
-    for (const std::uint32_t index : order)
-        pictures.push_back({dataset->name(index),
-                            dataset->classes().at(std::size_t(dataset->label(index))),
-                            [dataset, index] { return dataset->image(index); }});
-    return pictures;
+    return subset(dataset, {order.begin(), order.end()});
 }
 
-namespace {
-
-// ImageNet's folders have WordNet ids for names, models seldom.
 std::string label_for(const Model& model, const std::string& label) {
     if (std::ranges::find(model.classes(), label) != model.classes().end()) return label;
     return imagenet_name(label).value_or(label);
 }
-
-}  // namespace
 
 PreparedPictures prepare(const Model& model, std::vector<Picture> pictures) {
     Preparer preparer = preparer_of(model);

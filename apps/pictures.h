@@ -8,6 +8,7 @@
 
 #include "cait/model.h"
 #include "command.h"
+#include "data/dataset.h"
 #include "image/image.h"
 
 namespace cait::app {
@@ -28,7 +29,11 @@ struct PictureArguments {
     void add_to(CLI::App& command);
     void check() const;  // throws UsageError unless there is one of the two
     std::vector<Picture> list() const;
+    DatasetPtr drawn() const;  // of --data
 };
+
+// A data set's name for a class as the model has it: ImageNet's folders are WordNet ids.
+std::string label_for(const Model& model, const std::string& label);
 
 struct PreparedPictures {
     std::vector<Picture> pictures;  // those that could be read, with labels as the model has them

@@ -2,6 +2,7 @@
 #include "predict.h"
 
 #include "class_names.h"
+#include "data.h"
 #include "image/codec/encode.h"
 #include "weights_argument.h"
 
@@ -9,10 +10,11 @@ namespace cait::app {
 
 namespace {
 
-// Before LibTorch is loaded and anything is read.
+// Before anything is read.
 void check(const PredictArguments& arguments) {
     arguments.model.settings();
     arguments.pictures.check();
+    if (!arguments.output.empty()) check_output(arguments.output);
 }
 
 void check(const AttendArguments& arguments) {
@@ -28,6 +30,8 @@ void add_predict_command(CLI::App& app, const Invocation& invocation) {
     CLI::App* command = add_command(
         app, "predict", "Classify images",
         "cait predict --weights runs/flowers rose.jpg tulip.jpg\n"
+        "  cait predict --weights runs/flowers photos/ --csv --output answers.csv\n"
+        "  find . -name '*.jpg' | cait predict --weights runs/flowers --jsonl -\n"
         "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
     auto arguments = std::make_shared<PredictArguments>();
     arguments->model.add_to(*command, true);
@@ -37,10 +41,25 @@ void add_predict_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--top", arguments->top, "Classes to show per image")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    command->add_flag("--json", arguments->json, "One JSON list instead of lines");
+    arguments->executor.add_to(*command);
+    add_threads_option(*command, arguments->threads);
+    command
+        ->add_option("--tta", arguments->tta, "flip: mean of the logits of image and mirror image")
+        ->check(CLI::IsMember({"none", "flip"}))
+        ->capture_default_str();
+    CLI::Option* json =
+        command->add_flag("--json", arguments->json, "One JSON list instead of lines");
+    CLI::Option* jsonl =
+        command->add_flag("--jsonl", arguments->jsonl, "A JSON object in each line");
+    command->add_flag("--csv", arguments->csv, "Comma-separated values with a header")
+        ->excludes(json)
+        ->excludes(jsonl);
+    jsonl->excludes(json);
+    command->add_option("--output", arguments->output,
+                        "A file instead of the terminal; it appears whole");
     command->callback([arguments, invocation] {
         check(*arguments);
-        run_on_torch(*arguments, invocation);
+        run(*arguments, invocation);
     });
 }
 
@@ -55,6 +74,7 @@ void add_attend_command(CLI::App& app, const Invocation& invocation) {
     add_weights_option(*command, arguments->weights)->required();
     add_classes_option(*command, arguments->classes);
     arguments->pictures.add_to(*command);
+    arguments->executor.add_to(*command);
     command->add_option("--output", arguments->output, "The .png or .jpg to draw")->required();
     command->add_option("--layer", arguments->layer, "Which layer with a class token, from 0")
         ->check(CLI::Range(0, 1000))
@@ -67,7 +87,7 @@ void add_attend_command(CLI::App& app, const Invocation& invocation) {
         ->check(CLI::Range(32, 4096));
     command->callback([arguments, invocation] {
         check(*arguments);
-        run_on_torch(*arguments, invocation);
+        run(*arguments, invocation);
     });
 }
 

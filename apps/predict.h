@@ -1,8 +1,9 @@
-// The arguments of `cait predict` and `cait attend`, parsed in one place and carried out where
-// LibTorch is linked.
+// The arguments of `cait predict` and `cait attend`, and what is done with them.
 #pragma once
 
+#include "executor.h"
 #include "pictures.h"
+#include "prediction_output.h"
 
 namespace cait::app {
 
@@ -11,8 +12,19 @@ struct PredictArguments {
     std::string weights;
     std::string classes;  // file with names
     PictureArguments pictures;
+    ExecutorOptions executor;
+    int threads = 1;  // that read images
     std::size_t top = 5;
-    bool json = false;
+    std::string tta = "none";
+    bool json = false, jsonl = false, csv = false;
+    std::string output;  // file; empty: stdout
+
+    AnswerFormat format() const {
+        return json    ? AnswerFormat::json
+               : jsonl ? AnswerFormat::jsonl
+               : csv   ? AnswerFormat::csv
+                       : AnswerFormat::lines;
+    }
 };
 
 struct AttendArguments {
@@ -20,13 +32,14 @@ struct AttendArguments {
     std::string weights;
     std::string classes;  // file with names
     PictureArguments pictures;
+    ExecutorOptions executor;
     std::string output;
     std::int64_t layer = 0;
     bool heads = false;
     std::int64_t side = 0;  // of a picture in pixels; 0: the photograph's own
 };
 
-void run_on_torch(const PredictArguments& arguments, const Invocation& invocation);
-void run_on_torch(const AttendArguments& arguments, const Invocation& invocation);
+void run(const PredictArguments& arguments, const Invocation& invocation);
+void run(const AttendArguments& arguments, const Invocation& invocation);
 
 }  // namespace cait::app

@@ -1,7 +1,6 @@
-// Linked into `cait`: commands that need LibTorch go on in `cait-torch`, the same program with
-// LibTorch in it, which lies beside it (or in libexec when installed). Loading LibTorch takes
-// longer than most other commands do. A command NAME of that kind has a function for its arguments:
-// torch_NAME.cpp does the work in `cait-torch`, one line at the end of this file hands it over.
+// Linked into `cait`: what needs LibTorch, training and --executor torch, goes on in `cait-torch`,
+// the same program with LibTorch in it, which lies beside it (or in libexec when installed).
+// Loading LibTorch takes longer than most commands do.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,9 +9,7 @@
 #include <filesystem>
 
 #include "core/cpu.h"
-#include "eval.h"
-#include "forward.h"
-#include "predict.h"
+#include "executor.h"
 #include "train.h"
 
 namespace cait::app {
@@ -47,26 +44,26 @@ void limit_libraries() {
     if (const std::optional<Isa> cap = onednn_cap(); cap && ::getenv("DNNL_MAX_CPU_ISA") == nullptr)
         ::setenv("ONEDNN_MAX_CPU_ISA", std::string(onednn_word(*cap)).c_str(), 0);
     // Threads that wait for each other spin a moment, then sleep. libgomp's own 300,000 turns (some
-    // milliseconds) would take the processor from the thread that they wait for wherever a neighbour
-    // is at work: see docs/performance.md.
+    // milliseconds) would take the processor from the thread that they wait for wherever a
+    // neighbour is at work: see docs/performance.md.
     if (::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
     // What there is, so that cait-torch need not repeat the note about what there is not.
     if (isa_cap()) ::setenv("CAIT_ISA", std::string(isa_name(used)).c_str(), 1);
 }
 
-[[noreturn]] void continue_in_torch(const Invocation& invocation) {
+}  // namespace
+
+void continue_in_torch(const Invocation& invocation) {
     const std::filesystem::path program = torch_program();
     limit_libraries();
     ::execv(program.c_str(), invocation.argv);
     throw Error(fmt::format("{}: cannot start: {}", program.string(), std::strerror(errno)));
 }
 
-}  // namespace
-
-void run_on_torch(const ForwardArguments&, const Invocation& words) { continue_in_torch(words); }
-void run_on_torch(const EvalArguments&, const Invocation& words) { continue_in_torch(words); }
 void run_on_torch(const TrainArguments&, const Invocation& words) { continue_in_torch(words); }
-void run_on_torch(const PredictArguments&, const Invocation& words) { continue_in_torch(words); }
-void run_on_torch(const AttendArguments&, const Invocation& words) { continue_in_torch(words); }
+
+std::unique_ptr<Executor> make_torch_executor(const Model&, const ExecutorOptions&) {
+    throw Error("cait has no LibTorch: cait-torch runs --executor torch");
+}
 
 }  // namespace cait::app

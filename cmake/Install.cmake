@@ -39,13 +39,19 @@ install(TARGETS cait-core EXPORT cait-core-targets
         LIBRARY ${library_components} ARCHIVE COMPONENT development)
 install(EXPORT cait-core-targets NAMESPACE cait:: DESTINATION ${package_dir} COMPONENT development)
 
-# A file of its own: whoever does not ask for the component needs no LibTorch.
+# Components have files of their own: whoever does not ask for one needs none of its packages.
+cait_packages_behind(cait-engine CAIT_ENGINE_PACKAGES)
+cait_packages_behind(cait-kernels CAIT_KERNEL_PACKAGES)
+install(TARGETS cait-engine cait-kernels EXPORT cait-engine-targets
+        LIBRARY ${library_components} ARCHIVE COMPONENT development)
+install(EXPORT cait-engine-targets NAMESPACE cait:: DESTINATION ${package_dir}
+        COMPONENT development)
+
 if(TARGET cait-train)
   cait_drop_header_only(cait-train)
   cait_packages_behind(cait-train CAIT_TRAIN_PACKAGES)
-  cait_packages_behind(cait-kernels CAIT_KERNEL_PACKAGES)
   set_target_properties(cait-train PROPERTIES EXPORT_NAME train)
-  install(TARGETS cait-train cait-kernels EXPORT cait-train-targets
+  install(TARGETS cait-train EXPORT cait-train-targets
           LIBRARY ${library_components} ARCHIVE COMPONENT development)
   install(EXPORT cait-train-targets NAMESPACE cait:: DESTINATION ${package_dir}
           COMPONENT development)

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "cait/model.h"
+#include "cait/precision.h"
 
 namespace cait {
-
-enum class Precision { fp32, bf16 };  // bf16: products in bfloat16; norms and softmax in float32
 
 struct ForwardOptions {
     // Named outputs: logits, logits_class, logits_dist, features, tokens, class_attention.N,
@@ -39,8 +38,8 @@ struct RunFacts {
     std::size_t train_images = 0, val_images = 0;
     std::string train_data, val_data;  // in words
     std::uint64_t epochs = 0, steps_per_epoch = 0;
-    std::int64_t batch = 0,
-                 parts = 1;  // images of a step in all processes, worked through in parts
+    std::int64_t batch = 0;  // images of a step, in all processes together
+    std::int64_t parts = 1;  // that a process works its share through in
     double lr = 0;           // at its peak
     int threads = 1, processes = 1;
     std::string precision, isa;

@@ -60,7 +60,8 @@ void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& bat
         batch.labels[item] = dataset_.label(pick.sample);
         return;
     }
-    throw Error(fmt::format("{}: {} images in a row cannot be read", dataset_.source(), tries));
+    throw BadImagesError(
+        fmt::format("{}: {} images in a row cannot be read", dataset_.source(), tries), bad);
 }
 
 }  // namespace cait

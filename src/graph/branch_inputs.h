@@ -21,8 +21,12 @@ struct BranchInputs {
 // The list must have as many entries as the options say, which infer_shape() checks.
 template <class T>
 BranchInputs<T> branch_inputs(const op::BranchOptions& op, std::span<const T> in) {
-    BranchInputs<T> result{in[0], in[1], in[2], {}, {}, {}, {}, {}, {}};
-    std::size_t next = 3;
+    BranchInputs<T> result{in[0], {}, {}, {}, {}, {}, {}, {}, {}};
+    std::size_t next = 1;
+    if (op.norm) {
+        result.norm_weight = in[next++];
+        result.norm_bias = in[next++];
+    }
     result.weight1 = in[next++];
     if (op.bias1) result.bias1 = in[next++];
     result.weight2 = in[next++];

@@ -110,7 +110,27 @@ std::optional<Value> expand_op(Builder& b, const op::PatchEmbed& op, Inputs in, 
     return b.permute(b.conv2d(in[0], params, {.stride = op.size}, at), {0, 2, 3, 1}, at);
 }
 
+std::optional<Value> expand_op(Builder& b, const op::ConvUnit& op, Inputs in, Location at) {
+    const Affine params{in[1], op.bias ? in[2] : Value()};
+    Value y = b.conv2d(in[0], params, static_cast<const op::Conv2d&>(op), at);
+    if (op.activation) y = b.activation(y, *op.activation, at);
+    if (op.residual) y = b.add(in.back(), y, at);
+    return op.relu_last ? b.activation(y, Kind::relu, at) : y;
+}
+
+std::optional<Value> expand_op(Builder& b, const op::ClassAttention& op, Inputs in, Location at) {
+    const Value keys = b.linear(in[1], {in[2], {}}, at);
+    const Value values = b.linear(in[1], {in[3], in.size() > 4 ? in[4] : Value()}, at);
+    return attention_apply(b, attention_map(b, op, in[0], keys, {}, at), values, at);
+}
+
+std::optional<Value> expand_op(Builder& b, const op::PatchMix&, Inputs in, Location at) {
+    const Affine params{in[1], in.size() > 2 ? in[2] : Value()};
+    return b.permute(b.linear(b.permute(in[0], {0, 2, 1}, at), params, at), {0, 2, 1}, at);
+}
+
 Value normed(Builder& b, const op::BranchOptions& op, const BranchInputs<Value>& in, Location at) {
+    if (!op.norm) return in.x;
     const Value inputs[] = {in.x, in.norm_weight, in.norm_bias};
     return *expand_op(b, op::LayerNorm{op.epsilon}, inputs, at);
 }
@@ -143,13 +163,17 @@ std::optional<Value> expand_op(Builder& b, const op::AttentionBranch& op, Inputs
 }  // namespace
 
 Graph decompose(const Graph& graph) {
+    return decompose(graph, [](const Op&) { return true; });
+}
+
+Graph decompose(const Graph& graph, const std::function<bool(const Op&)>& which) {
     Builder b = Builder::rewriting(graph);
     std::vector<Value> replaced(graph.nodes.size());
     for (const Node& node : graph.nodes) {
         std::vector<Value> inputs;
         for (const std::size_t id : node.inputs) inputs.push_back(replaced[id]);
         std::optional<Value> expanded;
-        {
+        if (which(node.op)) {
             const Builder::Scope scope = b.scope(node.name);
             expanded = std::visit(
                 [&](const auto& op) { return expand_op(b, op, Inputs(inputs), node.where); },

@@ -32,15 +32,20 @@ public:
         if (attention != nullptr) first = qkv_before(*attention);
         if (first == nullptr) return std::nullopt;
         const Node* norm = inner<op::LayerNorm>(first->inputs[0]);
-        if (norm == nullptr || norm->inputs[0] != residual.inputs[0]) return std::nullopt;
+        const std::size_t x = norm == nullptr ? first->inputs[0] : norm->inputs[0];
+        // Without a norm only what lower() made out of an affine map.
+        const bool fits = norm != nullptr || (attention == nullptr && graph_.mode == Mode::infer);
+        if (!fits || x != residual.inputs[0]) return std::nullopt;
 
         Branch branch;
-        branch.options = {.epsilon = std::get<op::LayerNorm>(norm->op).epsilon,
-                          .drop_path = end->drop_path,
-                          .bias1 = first->inputs.size() > 2,
-                          .bias2 = last->inputs.size() > 2,
-                          .gain = residual.inputs.size() > 2};
-        branch.inputs = norm->inputs;
+        branch.options = {
+            .norm = norm != nullptr,
+            .epsilon = norm == nullptr ? 0 : std::get<op::LayerNorm>(norm->op).epsilon,
+            .drop_path = end->drop_path,
+            .bias1 = first->inputs.size() > 2,
+            .bias2 = last->inputs.size() > 2,
+            .gain = residual.inputs.size() > 2};
+        branch.inputs = norm == nullptr ? std::vector{x} : norm->inputs;
         const auto append = [&](const Node& node, std::size_t from) {
             branch.inputs.insert(branch.inputs.end(), node.inputs.begin() + std::ptrdiff_t(from),
                                  node.inputs.end());
@@ -94,6 +99,73 @@ private:
     std::vector<int> readers_;
 };
 
+// A convolution and what follows it at once, named by the nodes that it reads.
+struct Unit {
+    op::ConvUnit op;
+    std::vector<std::size_t> inputs;
+};
+
+class UnitFinder {
+public:
+    explicit UnitFinder(const Graph& graph) : graph_(graph), readers_(graph.nodes.size(), 0) {
+        for (const Node& node : graph.nodes)
+            for (const std::size_t input : node.inputs) ++readers_[input];
+        for (const auto& [name, id] : graph.outputs) ++readers_[id];
+    }
+
+    // activation(conv), and relu(shortcut + conv) as in residual networks.
+    std::optional<Unit> ending_at(const Node& node) const {
+        const auto* activation = std::get_if<op::Activation>(&node.op);
+        if (activation == nullptr || graph_.mode != Mode::infer) return std::nullopt;
+        using Kind = op::Activation::Kind;
+        const Kind kind = activation->kind;
+        if (kind != Kind::gelu && kind != Kind::relu && kind != Kind::silu) return std::nullopt;
+        if (const Node* conv = inner<op::Conv2d>(node.inputs[0])) {
+            Unit unit = unit_of(*conv);
+            unit.op.activation = kind;
+            return unit;
+        }
+        const Node* sum = inner<op::Residual>(node.inputs[0]);
+        if (sum == nullptr) sum = inner<op::Add>(node.inputs[0]);
+        if (sum == nullptr || kind != Kind::relu || sum->inputs.size() != 2) return std::nullopt;
+        for (const std::size_t i : {1U, 0U}) {
+            const Node* conv = inner<op::Conv2d>(sum->inputs[i]);
+            const std::size_t other = sum->inputs[1 - i];
+            if (conv == nullptr || is_per_channel(*conv) || graph_.node(other).shape != conv->shape)
+                continue;
+            Unit unit = unit_of(*conv);
+            unit.op.residual = true;
+            unit.op.relu_last = true;
+            unit.inputs.push_back(other);
+            return unit;
+        }
+        return std::nullopt;
+    }
+
+private:
+    template <class Wanted>
+    const Node* inner(std::size_t id) const {
+        const Node& node = graph_.node(id);
+        return std::holds_alternative<Wanted>(node.op) && readers_[id] == 1 ? &node : nullptr;
+    }
+
+    bool is_per_channel(const Node& conv) const {
+        return std::get<op::Conv2d>(conv.op).groups > 1 &&
+               graph_.node(conv.inputs[1]).shape[1] == 1;
+    }
+
+    static Unit unit_of(const Node& conv) {
+        Unit unit;
+        static_cast<op::Conv2d&>(unit.op) = std::get<op::Conv2d>(conv.op);
+        unit.op.bias = conv.inputs.size() > 2;
+        unit.inputs = conv.inputs;
+        return unit;
+    }
+
+    const Graph& graph_;
+    std::vector<int> readers_;
+};
+
 // Whether a convolution sees every pixel exactly once. 1×1 is left to the convolution.
 bool is_patch_convolution(const Graph& graph, const Node& node) {
     const auto* op = std::get_if<op::Conv2d>(&node.op);
@@ -109,6 +181,7 @@ public:
     explicit Fuser(const Graph& graph)
         : graph_(graph),
           finder_(graph),
+          units_(graph),
           builder_(Builder::rewriting(graph)),
           replaced_(graph.nodes.size()),
           channels_last_(graph.nodes.size()) {}
@@ -128,6 +201,10 @@ private:
             return builder_.record_as(
                 node, op::AttentionBranch{branch->options, *branch->attention}, inputs);
         }
+        if (const auto unit = units_.ending_at(node))
+            return builder_.record_as(node, unit->op, values(unit->inputs));
+        if (const Value attended = class_attention(node)) return attended;
+        if (const Value mixed = patch_mix(node)) return mixed;
         if (is_patch_convolution(graph_, node)) {
             const op::PatchEmbed op{std::get<op::Conv2d>(node.op).stride};
             channels_last_[node.id] = builder_.record_as(node, op, values(node.inputs));
@@ -146,6 +223,64 @@ private:
         inputs[0] = builder_.reshape(inputs[0], {shape[0], tokens, shape[-1]}, node.where);
         const Value fused = builder_.record_as(node, op::MlpBranch{options}, inputs);
         return builder_.reshape(fused, shape, node.where);
+    }
+
+    // A linear map of tokens, or a part of the rows of one: weight and bias of these rows.
+    struct Projection {
+        std::size_t tokens = 0;
+        Value weight, bias;
+    };
+    std::optional<Projection> projection(std::size_t id, Location at) {
+        const Node* node = &graph_.node(id);
+        const auto* slice = std::get_if<op::Slice>(&node->op);
+        if (slice != nullptr) {
+            const auto last = std::int64_t(node->shape.rank()) - 1;
+            if (slice->axis != -1 && slice->axis != last) return std::nullopt;
+            node = &graph_.node(node->inputs[0]);
+        }
+        if (!std::holds_alternative<op::Linear>(node->op)) return std::nullopt;
+        Projection found{node->inputs[0], replaced_[node->inputs[1]], {}};
+        if (node->inputs.size() > 2) found.bias = replaced_[node->inputs[2]];
+        if (slice == nullptr) return found;
+        const auto rows = [&](Value v) {
+            return builder_.slice(v, 0, slice->begin, slice->end, at);
+        };
+        found.weight = rows(found.weight);
+        if (found.bias) found.bias = rows(found.bias);
+        return found;
+    }
+
+    // Worth it while the queries of all heads are fewer than the channels that a projection has.
+    Value class_attention(const Node& node) {
+        const auto* op = std::get_if<op::Attention>(&node.op);
+        if (op == nullptr || graph_.mode != Mode::infer || op->mix_before || op->mix_after ||
+            2 * op->heads * node.shape[1] > node.shape[2])
+            return {};
+        const auto keys = projection(node.inputs[1], node.where);
+        const auto values = projection(node.inputs[2], node.where);
+        if (!keys || !values || keys->tokens != values->tokens ||
+            graph_.node(keys->tokens).shape[-1] != node.shape[2])
+            return {};
+        std::vector<Value> inputs{replaced_[node.inputs[0]], replaced_[keys->tokens], keys->weight,
+                                  values->weight};
+        if (values->bias) inputs.push_back(values->bias);
+        return builder_.record_as(node, op::ClassAttention{*op}, inputs);
+    }
+
+    // permute(linear(permute(x))), where each permute exchanges tokens and channels.
+    Value patch_mix(const Node& node) {
+        const auto swaps = [&](const Node& at) {
+            const auto* op = std::get_if<op::Permute>(&at.op);
+            return op != nullptr && op->order == std::vector<std::int64_t>{0, 2, 1};
+        };
+        if (graph_.mode != Mode::infer || !swaps(node)) return {};
+        const Node& linear = graph_.node(node.inputs[0]);
+        if (!std::holds_alternative<op::Linear>(linear.op)) return {};
+        const Node& before = graph_.node(linear.inputs[0]);
+        if (!swaps(before)) return {};
+        std::vector<Value> inputs = values(linear.inputs);
+        inputs[0] = replaced_[before.inputs[0]];
+        return builder_.record_as(node, op::PatchMix{}, inputs);
     }
 
     // PatchEmbed leaves the channels last. Where a model moves them there, nothing is left to do:
@@ -172,6 +307,7 @@ private:
 
     const Graph& graph_;
     BranchFinder finder_;
+    UnitFinder units_;
     Builder builder_;
     std::vector<Value> replaced_;       // by node of the source
     std::vector<Value> channels_last_;  // by convolution: what its PatchEmbed gives

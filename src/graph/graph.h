@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <source_location>
@@ -99,6 +100,8 @@ Graph prune(const Graph& graph);
 
 // The same graph in primitives only; named outputs and parameters stay.
 Graph decompose(const Graph& graph);
+// Only the composites that `which` says.
+Graph decompose(const Graph& graph, const std::function<bool(const Op&)>& which);
 
 // One line per node: id, op with its attributes, inputs, shape, name.
 std::string print(const Graph& graph);

@@ -345,11 +345,41 @@ Shape infer(const op::PatchEmbed& op, Inputs in) {
     return {in[0][0], in[0][2] / op.size, in[0][3] / op.size, in[1][0]};
 }
 
+Shape infer(const op::ConvUnit& op, Inputs in) {
+    const std::size_t count = 2 + std::size_t(op.bias) + std::size_t(op.residual);
+    expect_count(op, in, count, count);
+    const Shape result = infer(static_cast<const op::Conv2d&>(op), in.first(op.bias ? 3 : 2));
+    if (op.residual) expect_shape(op, "a residual", in.back(), result);
+    return result;
+}
+
+Shape infer(const op::ClassAttention& op, Inputs in) {
+    expect_count(op, in, 4, 5);
+    for (const Shape& tokens : in.first(2)) expect_rank(op, "tokens", tokens, 3);
+    const std::int64_t dim = in[0][2];
+    expect_heads(op, op, dim, {});
+    expect_shape(op, "tokens", in[1], {in[0][0], in[1][1], dim});
+    expect_shape(op, "a key weight", in[2], {dim, dim});
+    expect_shape(op, "a value weight", in[3], {dim, dim});
+    if (in.size() == 5) expect_shape(op, "a value bias", in[4], {dim});
+    return in[0];
+}
+
+Shape infer(const op::PatchMix& op, Inputs in) {
+    expect_count(op, in, 2, 3);
+    expect_rank(op, "tokens", in[0], 3);
+    expect_rank(op, "a weight", in[1], 2);
+    if (in[1][1] != in[0][1])
+        reject(op, "expected a weight for {} tokens, got {}", in[0][1], in[1].to_string());
+    if (in.size() == 3) expect_shape(op, "a bias", in[2], {in[1][0]});
+    return {in[0][0], in[1][0], in[0][2]};
+}
+
 // An MLP's second map takes what its first gives; attention makes D of the 3D that qkv gives.
 template <class Op>
 Shape infer_branch(const Op& op, Inputs inputs, std::size_t mixes) {
-    const std::size_t count =
-        5 + std::size_t(op.bias1) + std::size_t(op.bias2) + mixes + std::size_t(op.gain);
+    const std::size_t count = (op.norm ? 5 : 3) + std::size_t(op.bias1) + std::size_t(op.bias2) +
+                              mixes + std::size_t(op.gain);
     expect_count(op, inputs, count, count);
     const BranchInputs<Shape> in = branch_inputs(op, inputs);
     expect_rank(op, "tokens", in.x, 3);
@@ -357,8 +387,10 @@ Shape infer_branch(const Op& op, Inputs inputs, std::size_t mixes) {
     const std::int64_t dim = in.x[2], first = in.weight1[0];
     constexpr bool is_attention = std::is_same_v<Op, op::AttentionBranch>;
     const std::int64_t second = is_attention ? dim : first;
-    expect_shape(op, "a norm weight", in.norm_weight, {dim});
-    expect_shape(op, "a norm bias", in.norm_bias, {dim});
+    if (op.norm) {
+        expect_shape(op, "a norm weight", in.norm_weight, {dim});
+        expect_shape(op, "a norm bias", in.norm_bias, {dim});
+    }
     expect_shape(op, "a first weight", in.weight1, {is_attention ? 3 * dim : first, dim});
     if (op.bias1) expect_shape(op, "a first bias", in.bias1, {first});
     expect_shape(op, "a second weight", in.weight2, {dim, second});

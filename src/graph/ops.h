@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -193,17 +194,39 @@ struct PatchEmbed {
     static constexpr std::string_view kName = "patch_embed";
     std::int64_t size = 16;
 };
+// A convolution with what follows it at once, found at inference only: x, weight, bias (optional),
+// residual (optional, shaped like the result) → residual + activation(conv2d(x)), and a ReLU of
+// that.
+struct ConvUnit : Conv2d {
+    static constexpr std::string_view kName = "conv_unit";
+    bool bias = false;
+    std::optional<Activation::Kind> activation;  // gelu, relu or silu
+    bool residual = false;
+    bool relu_last = false;
+};
+// Attention of a few queries that projects keys and values itself: q [B, Q, D], tokens [B, K, D],
+// key weight [D, D], value weight [D, D], value bias [D] (optional) → [B, Q, D]. A bias of the keys
+// would change nothing. No mixes.
+struct ClassAttention : AttentionOptions {
+    static constexpr std::string_view kName = "class_attention";
+};
+// A linear map across the tokens: x [B, N, D], weight [O, N], bias [O] (optional) → [B, O, D]
+struct PatchMix {
+    static constexpr std::string_view kName = "patch_mix";
+};
 // What both residual branches of a transformer block share: x + drop_path(gain * f(norm(x))). The
 // flags say which of the optional inputs there are; branch_inputs.h tells the inputs apart.
 struct BranchOptions {
+    bool norm = true;       // else f(x): its affine map is in the weights, as in ResMLP
     double epsilon = 1e-6;  // of the layer norm
     double drop_path = 0;
     bool bias1 = false;  // of fc1, of qkv
     bool bias2 = false;  // of fc2, of proj
     bool gain = false;
 };
-// x [B, T, D], norm weight [D] and bias [D], fc1 weight [M, D], bias [M] (optional), fc2 weight
-// [D, M], bias [D] (optional), gain [D] or [1] (optional) → residual(x, fc2(gelu(fc1(norm(x)))))
+// x [B, T, D], norm weight [D] and bias [D] (optional), fc1 weight [M, D], bias [M] (optional), fc2
+// weight [D, M], bias [D] (optional), gain [D] or [1] (optional) → residual(x,
+// fc2(gelu(fc1(norm(x)))))
 struct MlpBranch : BranchOptions {
     static constexpr std::string_view kName = "mlp_branch";
 };
@@ -219,13 +242,13 @@ struct AttentionBranch : BranchOptions {
 
 namespace cait {
 
-using Op =
-    std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
-                 op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute, op::Concat,
-                 op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout, op::BatchNorm,
-                 op::Pool2d, op::Unfold, op::Fold, op::LayerNorm, op::AttentionMap, op::Attention,
-                 op::AttentionApply, op::Residual, op::SqueezeExcite, op::Outlook, op::PatchEmbed,
-                 op::MlpBranch, op::AttentionBranch>;
+using Op = std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
+                        op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute,
+                        op::Concat, op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout,
+                        op::BatchNorm, op::Pool2d, op::Unfold, op::Fold, op::LayerNorm,
+                        op::AttentionMap, op::Attention, op::AttentionApply, op::Residual,
+                        op::SqueezeExcite, op::Outlook, op::PatchEmbed, op::ConvUnit,
+                        op::ClassAttention, op::PatchMix, op::MlpBranch, op::AttentionBranch>;
 
 // Lets std::visit take one lambda per case.
 template <class... Cases>

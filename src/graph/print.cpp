@@ -69,12 +69,23 @@ std::string attributes(const op::AttentionMap& op) {
 std::string attributes(const op::Attention& op) {
     return attributes(static_cast<const op::AttentionOptions&>(op));
 }
+std::string attributes(const op::ClassAttention& op) {
+    return attributes(static_cast<const op::AttentionOptions&>(op));
+}
 std::string attributes(const op::Residual& op) {
     return op.drop_path > 0 ? fmt::format("drop_path={:g}", op.drop_path) : "";
 }
 std::string attributes(const op::PatchEmbed& op) { return fmt::format("size={}", op.size); }
+std::string attributes(const op::ConvUnit& op) {
+    std::string text = attributes(static_cast<const op::Conv2d&>(op));
+    if (op.bias) text += " bias";
+    if (op.activation) text += " " + attributes(op::Activation{*op.activation});
+    if (op.residual) text += " residual";
+    if (op.relu_last) text += " relu";
+    return text;
+}
 std::string attributes(const op::BranchOptions& op) {
-    std::string text = fmt::format("epsilon={:g}", op.epsilon);
+    std::string text = op.norm ? fmt::format("epsilon={:g}", op.epsilon) : std::string("no norm");
     if (op.bias1) text += " bias1";
     if (op.bias2) text += " bias2";
     if (op.gain) text += " gain";

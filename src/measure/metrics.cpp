@@ -83,7 +83,7 @@ std::int64_t Metrics::add(std::size_t index, std::span<const float> logits,
     check_finite(index, logits);
     const auto top = std::ranges::max_element(logits);  // of equals the first
     const std::int64_t predicted = top - logits.begin();
-    const std::vector<Answer> best = top_answers(logits, kAnswers);
+    const std::vector<RankedClass> best = top_answers(logits, kAnswers);
     answers_.insert(answers_.end(), best.begin(), best.end());
     if (labels.empty()) {
         ++unlabelled_;
@@ -126,7 +126,7 @@ void Metrics::keep(const Mistake& mistake) {
     std::ranges::push_heap(worst_, worse);
 }
 
-std::span<const Answer> Metrics::answers(std::size_t position) const {
+std::span<const RankedClass> Metrics::answers(std::size_t position) const {
     const std::size_t width = std::min(kAnswers, classes());
     if (position >= answers_.size() / width)
         throw Error(fmt::format("metrics: expected an image below {}, found {}",

@@ -89,7 +89,7 @@ public:
 
     // The likeliest classes, at most kAnswers, of the image that add() was given as number
     // `position`. They stay in the process that collected them: pack() and merge() leave them out.
-    std::span<const Answer> answers(std::size_t position) const;
+    std::span<const RankedClass> answers(std::size_t position) const;
 
     // For sending to another process of the same machine type; unpack throws Error for other bytes.
     std::vector<std::byte> pack() const;
@@ -109,7 +109,7 @@ private:
     // label * classes + predicted → images, without the diagonal: as large as there are mistakes,
     // where a table for iNaturalist's 8142 classes would take half a gigabyte.
     std::unordered_map<std::uint64_t, std::uint64_t> confusions_;
-    std::vector<Answer> answers_;  // (images added, min(kAnswers, classes))
+    std::vector<RankedClass> answers_;  // (images added, min(kAnswers, classes))
     std::size_t worst_limit_;
     std::vector<Mistake> worst_;  // a heap whose top is the least confident
 };

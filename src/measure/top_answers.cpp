@@ -6,7 +6,7 @@
 
 namespace cait {
 
-std::vector<Answer> top_answers(std::span<const float> logits, std::size_t count) {
+std::vector<RankedClass> top_answers(std::span<const float> logits, std::size_t count) {
     std::vector<std::int32_t> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
     count = std::min(count, order.size());
@@ -19,7 +19,7 @@ std::vector<Answer> top_answers(std::span<const float> logits, std::size_t count
     const double most = logits[std::size_t(order.front())];
     double sum = 0;
     for (const float logit : logits) sum += std::exp(double(logit) - most);
-    std::vector<Answer> answers;
+    std::vector<RankedClass> answers;
     for (std::size_t i = 0; i < count; ++i)
         answers.push_back(
             {order[i], float(std::exp(double(logits[std::size_t(order[i])]) - most) / sum)});

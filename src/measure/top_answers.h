@@ -8,13 +8,13 @@
 
 namespace cait {
 
-struct Answer {
+struct RankedClass {
     std::int32_t index = 0;  // of the class
     float probability = 0;   // softmax over all classes
-    bool operator==(const Answer&) const = default;
+    bool operator==(const RankedClass&) const = default;
 };
 
 // At most `count` of them, likeliest first, of equals the first class. `logits` are finite.
-std::vector<Answer> top_answers(std::span<const float> logits, std::size_t count);
+std::vector<RankedClass> top_answers(std::span<const float> logits, std::size_t count);
 
 }  // namespace cait

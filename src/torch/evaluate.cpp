@@ -33,7 +33,7 @@ public:
         return at::matmul(narrow(in_[0]), op.transpose_b ? b.transpose(-2, -1) : b);
     }
 
-    At operator()(const op::Conv2d& op) const { return conv2d(op); }
+    At operator()(const op::Conv2d& op) const { return conv2d(op, optional(2)); }
 
     At operator()(const op::Add&) const { return in_[0] + in_[1]; }
     At operator()(const op::Mul&) const { return in_[0] * in_[1]; }
@@ -43,19 +43,7 @@ public:
         return op.offset == 0 ? scaled : scaled + op.offset;
     }
 
-    At operator()(const op::Activation& op) const {
-        using Kind = op::Activation::Kind;
-        switch (op.kind) {
-            case Kind::gelu: return at::gelu(in_[0]);
-            case Kind::relu: return at::relu(in_[0]);
-            case Kind::silu: return at::silu(in_[0]);
-            case Kind::sigmoid: return at::sigmoid(in_[0]);
-            case Kind::tanh: return at::tanh(in_[0]);
-            case Kind::sqrt: return at::sqrt(in_[0]);
-            case Kind::rsqrt: return at::rsqrt(in_[0]);
-        }
-        throw Error("[activation] unknown kind");
-    }
+    At operator()(const op::Activation& op) const { return activation(op.kind, in_[0]); }
 
     At operator()(const op::Softmax& op) const { return at::softmax(wide(in_[0]), op.axis); }
 
@@ -166,12 +154,30 @@ public:
     // The fused ops are what our kernels run. Elsewhere each is the same as the nodes that it
     // stands for.
     At operator()(const op::PatchEmbed& op) const {
-        return conv2d({.stride = op.size}).permute({0, 2, 3, 1});
+        return conv2d({.stride = op.size}, optional(2)).permute({0, 2, 3, 1});
+    }
+
+    At operator()(const op::ConvUnit& op) const {
+        const At bias = op.bias ? in_[2] : At();
+        At y = conv2d(op, bias);
+        if (op.activation) y = activation(*op.activation, y);
+        if (op.residual) y = in_.back() + y;
+        return op.relu_last ? at::relu(y) : y;
+    }
+
+    At operator()(const op::ClassAttention& op) const {
+        const At keys = linear(in_[1], in_[2], {}), values = linear(in_[1], in_[3], optional(4));
+        return attention_apply(attention_map(op, in_[0], keys, {}), values);
+    }
+
+    At operator()(const op::PatchMix&) const {
+        return linear(in_[0].transpose(1, 2), in_[1], optional(2)).transpose(1, 2);
     }
 
     At operator()(const op::MlpBranch& op) const {
         const BranchInputs<At> in = branch_inputs(op, in_);
-        const At normed = layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon);
+        const At normed =
+            op.norm ? layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon) : in.x;
         const At hidden = at::gelu(linear(normed, in.weight1, in.bias1));
         return residual(in.x, linear(hidden, in.weight2, in.bias2), in.gain, op.drop_path);
     }
@@ -207,8 +213,21 @@ private:
         return at::linear(narrow(x), narrow(weight), bias.defined() ? narrow(bias) : bias);
     }
 
-    At conv2d(const op::Conv2d& op) const {
-        const At bias = optional(2);
+    static At activation(op::Activation::Kind kind, const At& x) {
+        using Kind = op::Activation::Kind;
+        switch (kind) {
+            case Kind::gelu: return at::gelu(x);
+            case Kind::relu: return at::relu(x);
+            case Kind::silu: return at::silu(x);
+            case Kind::sigmoid: return at::sigmoid(x);
+            case Kind::tanh: return at::tanh(x);
+            case Kind::sqrt: return at::sqrt(x);
+            case Kind::rsqrt: return at::rsqrt(x);
+        }
+        throw Error("[activation] unknown kind");
+    }
+
+    At conv2d(const op::Conv2d& op, const At& bias) const {
         return at::conv2d(narrow(in_[0]), narrow(in_[1]), bias.defined() ? narrow(bias) : bias,
                           op.stride, op.padding, 1, op.groups);
     }

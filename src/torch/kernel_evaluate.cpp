@@ -72,6 +72,7 @@ public:
     }
 
     Result operator()(const op::MlpBranch& op) const {
+        if (!op.norm) return std::nullopt;  // found at inference only
         const BranchInputs<At> in = branch_inputs(op, in_);
         return cpu_mlp_branch(around(op, in), {in.weight1, in.bias1, in.weight2, in.bias2},
                               options_);

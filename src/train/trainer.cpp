@@ -7,11 +7,14 @@
 
 #include "core/isa.h"
 #include "data/holdout.h"
+#include "measure/evaluate.h"
+#include "measure/evaluation_loader.h"
 #include "models/catalogue.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
-#include "train/evaluate_model.h"
-#include "train/evaluation_loader.h"
+#include "session/engine_executor.h"
+#include "torch/convert.h"
+#include "torch/torch_session.h"
 #include "train/optim/schedule.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
@@ -45,6 +48,7 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void end_epoch();
+    std::unique_ptr<Executor> executor_for(const TorchTensors& weights) const;
     Metrics evaluate(const TorchTensors& weights);
     void save();
     bool improves(const Metrics& metrics, const std::optional<Metrics>& ema);
@@ -241,19 +245,36 @@ void TrainingRun::record_step(double lr) {
          .seconds_left = each * double(plan_.epochs * plan_.steps_per_epoch - state_.step)});
 }
 
+// The engine where the weights are on the CPU, else LibTorch on their device.
+std::unique_ptr<Executor> TrainingRun::executor_for(const TorchTensors& weights) const {
+    std::map<std::string, Tensor> shared;
+    at::Device device = at::kCPU;
+    for (const auto& [name, tensor] : weights) {
+        device = tensor.device();
+        shared[name] = share_torch(tensor.detach().cpu().contiguous());
+    }
+    const Model model = plan_.model.with_weights(std::move(shared));
+    const Precision precision =
+        recipe().train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
+    if (device.is_cpu())
+        return std::make_unique<EngineExecutor>(
+            model, SessionOptions{.precision = precision,
+                                  .threads = at::get_num_threads(),
+                                  .batch = std::size_t(recipe().data.val_batch)});
+    return make_torch_session(model, precision, device.str());
+}
+
 Metrics TrainingRun::evaluate(const TorchTensors& weights) {
-    const TorchExecutor executor(record(plan_.model.spec()));
     const auto loader = evaluation_loader(plan_.data.val, plan_.model.preprocessing(), plan_.size,
                                           {.batch = std::size_t(recipe().data.val_batch),
                                            .threads = plan_.place.threads,
                                            .rank = plan_.place.rank,
                                            .world = plan_.place.world});
-    EvaluateContext context;
-    context.precision = recipe().train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
     const std::size_t share = plan_.data.val->size() / plan_.place.world;
-    EvaluateModelOptions options;
+    EvaluateOptions options;
     options.progress = [&](std::size_t done) { options_.observer.evaluating(done, share); };
-    Metrics metrics = evaluate_model(executor, weights, *loader, context, options).metrics;
+    const std::unique_ptr<Executor> executor = executor_for(weights);
+    Metrics metrics = cait::evaluate(*executor, state_.classes.size(), *loader, options).metrics;
     if (group_.world() == 1) return metrics;
     const std::vector<std::byte> packed = metrics.pack();
     Metrics all(state_.classes.size());

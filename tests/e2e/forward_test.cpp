@@ -105,7 +105,7 @@ TEST_F(Forward, TapsAndPrecision) {
     expect_refused(cait(start + model + Words{"--tap", "class_attention.9"}), 2,
                    {"unknown tap 'class_attention.9'", "class_attention.0"});
     expect_refused(cait(start + Words{"--model", "cait_xxs24_224"}), 1,
-                   {"expected float32 images [B, 3, 224, 224], found [2, 3, 16, 16]"});
+                   {"expected float32 images [B, 3, 224, 224], found float32 [2, 3, 16, 16]"});
     expect_refused(cait({"forward", "--model", "cait_xxs24_224", "--input", path("none.npy"),
                          "--output", path("y.npy")}),
                    1, {"none.npy: cannot open"});

@@ -1,6 +1,8 @@
-// `cait predict` and `cait attend` with files as people have them: names, broken images, full
-// disks. Built only with LibTorch.
+// `cait predict` and `cait attend` with files as people have them: names, folders, broken images,
+// full disks.
 #include <gmock/gmock.h>
+
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -126,6 +128,89 @@ TEST_F(Predict, OtherImageFormatsAreNamed) {
     write("a.gif", "GIF89a rest");
     expect_refused(cait(Words{"predict", path("a.gif")} + kWeights), 1,
                    {"a.gif: expected a JPEG, PNG or WebP image, found a GIF; convert it"});
+}
+
+TEST_F(Predict, TakesFoldersPatternsAndLists) {
+    for (const char* place : {"in/one/1.png", "in/one/2.png", "in/two/3.png"})
+        data_test::put(folder_ / place, data_test::png(data_test::numbered_image(9, 8, 8)));
+    const auto images = [&](const Words& words) {
+        const Finished run = cait(Words{"predict", "--jsonl"} + words + kWeights);
+        EXPECT_EQ(run.status, 0) << run.err;
+        std::vector<std::string> names;
+        std::istringstream lines(run.out);
+        for (std::string line; std::getline(lines, line);)
+            names.push_back(
+                std::filesystem::path(nlohmann::json::parse(line).at("image").get<std::string>())
+                    .filename());
+        return names;
+    };
+    EXPECT_THAT(images({path("in")}), testing::ElementsAre("1.png", "2.png", "3.png"));
+    EXPECT_THAT(images({path("in/one/*.png"), path("b.png")}),
+                testing::ElementsAre("1.png", "2.png", "b.png"));
+    write("list.txt", path("b.png") + "\r\n\n" + path("a.png") + "\n");
+    EXPECT_THAT(images({path("list.txt")}), testing::ElementsAre("b.png", "a.png"));
+    std::string command = "ls '" + path("in/one") + "'/*.png | " CAIT_PROGRAM " predict -";
+    for (const std::string& word : kWeights) command += " '" + word + "'";
+    EXPECT_EQ(std::system((command + " > '" + path("out.txt") + "'").c_str()), 0);
+    EXPECT_THAT(read(path("out.txt")), AllOf(HasSubstr("1.png  "), HasSubstr("2.png  ")));
+    std::filesystem::create_directories(folder_ / "empty");
+    expect_refused(cait(Words{"predict", path("empty")} + kWeights), 1,
+                   {"empty: expected a folder"});
+    expect_refused(cait(Words{"predict", path("*.webp")} + kWeights), 1,
+                   {"expected files that fit"});
+    expect_refused(cait(Words{"predict", path("none.txt")} + kWeights), 1,
+                   {"none.txt: cannot open"});
+}
+
+TEST_F(Predict, KnownClassesStandBesideTheAnswers) {
+    write("names.txt", "cat\ndog\nelk\n");
+    for (const char* place : {"in/cat/1.png", "in/dog/2.png", "in/fox/3.png"})
+        data_test::put(folder_ / place, data_test::png(data_test::numbered_image(9, 8, 8)));
+    const Words words = Words{"predict", path("in"), "--classes", path("names.txt"),  "--csv",
+                              "--top",   "1",        "--output",  path("answers.csv")} +
+                        kWeights;
+    const Finished run = cait(words);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr("of 2 images with a known class are right"));
+    EXPECT_THAT(read(path("answers.csv")), AllOf(testing::StartsWith("image,label,class1,score1\n"),
+                                                 HasSubstr("1.png,cat,"), HasSubstr("3.png,,")));
+    expect_refused(cait(Words{"predict", path("a.png"), "--csv", "--json"} + kWeights), 2, {"csv"});
+}
+
+TEST_F(Predict, EveryExecutorBatchAndMirrorAgree) {
+    const auto scores = [&](const Words& more) {
+        const Finished run =
+            cait(Words{"predict", path("a.png"), path("b.png"), "--json"} + more + kWeights);
+        EXPECT_EQ(run.status, 0) << run.err;
+        std::vector<double> values;
+        for (const auto& image : nlohmann::json::parse(run.out))
+            for (const auto& answer : image.at("predictions")) values.push_back(answer.at("score"));
+        return values;
+    };
+    const std::vector<double> expected = scores({});
+    EXPECT_EQ(scores({"--batch", "1"}), expected);
+    EXPECT_NE(scores({"--tta", "flip"}), expected);
+    const std::vector<double> rounded = scores({"--precision", "bf16"});
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(rounded[i], expected[i], 0.02);
+    const std::vector<double> torch = scores({"--executor", "torch"});
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(torch[i], expected[i], 1e-5);
+}
+
+// The same photograph many times over: memory that grew with their number would show.
+TEST_F(Predict, MemoryDoesNotGrowWithTheNumberOfPhotographs) {
+    if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
+    data_test::put(folder_ / "large.png", data_test::png(data_test::numbered_image(7, 320, 240)));
+    const auto peak = [&](int count) {
+        std::string list;
+        for (int i = 0; i < count; ++i) list += path("large.png") + "\n";
+        write("list.txt", list);
+        const Finished run = cait(Words{"predict", path("list.txt")} + kWeights);
+        EXPECT_EQ(run.status, 0) << run.err;
+        return run.peak_kilobytes;
+    };
+    const long few = peak(200);
+    EXPECT_LT(peak(3000) - few, 5 * 1024);
 }
 
 }  // namespace

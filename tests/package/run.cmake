@@ -12,9 +12,27 @@ run(${CMAKE_COMMAND} -S ${consumer_dir} -B ${work_dir}/build -G ${generator}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=${build_type}
     -D CMAKE_PREFIX_PATH=${work_dir}/moved -D CAIT_VERSION=${version} -D CAIT_TRAIN=${train})
 run(${CMAKE_COMMAND} --build ${work_dir}/build)
-run(${work_dir}/build/consumer ${pictures}/jpeg_420.jpg)
+set(model ${work_dir}/tiny.safetensors)
+run(${work_dir}/build/consumer ${pictures}/jpeg_420.jpg ${model})
 
 expect("^cait_xxs24_224 [0-9]+ [|] \\[1, 3, 16, 16\\] [|] unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224")
+
+# The examples are a project of their own, which needs the engine alone.
+run(${CMAKE_COMMAND} -S ${examples_dir} -B ${work_dir}/examples -G ${generator}
+    -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=${build_type}
+    -D CMAKE_PREFIX_PATH=${work_dir}/moved -D CMAKE_CXX_FLAGS=-Wall\ -Wextra\ -Werror
+    -D CMAKE_C_FLAGS=-Wall\ -Wextra\ -Werror)
+run(${CMAKE_COMMAND} --build ${work_dir}/examples)
+file(COPY ${pictures}/jpeg_420.jpg ${pictures}/jpeg_444.jpg DESTINATION ${work_dir}/two)
+run(${work_dir}/examples/classify_folder ${model} ${work_dir}/two)
+expect("jpeg_4[24][04].jpg: class [0-2] [(][0-9.]+ %[)]\njpeg_4")
+run(${work_dir}/examples/classify_c ${model} ${pictures}/jpeg_420.jpg)
+expect("^class [0-2]: [0-9.]+ %\nclass [0-2]: [0-9.]+ %\nclass [0-2]: [0-9.]+ %$")
+run(${work_dir}/examples/attention_map ${model} ${pictures}/jpeg_420.jpg ${work_dir}/map.png)
+expect("seen in 2 x 2 patches")
+file(SIZE ${work_dir}/map.png map_bytes)
+run(${CMAKE_COMMAND} -E env sh -c "head -c 3072 /dev/zero | ${work_dir}/examples/camera_loop ${model} 16 32")
+expect("^frame 0: class [0-2] .*\nframe 1: class [0-2]")
 
 run(${work_dir}/moved/bin/cait models cait_xxs24_224)
 expect("cait_xxs24_224")

@@ -52,7 +52,7 @@ const std::map<std::string, Line> kLines{
     {"deit3", {{2, 2, 1}, {2, 2, 1}}},        {"cait", {{2, 4, 1}, {2, 4, 1}}},
     {"deepvit", {{1, 2, 1}, {2, 2, 1}}},      {"deepvit_s", {{0, 0, 1}, {2, 2, 1}}},
     {"deepvit_l", {{0, 0, 1}, {2, 2, 1}}},    {"ceit", {{2, 1, 1}, {2, 1, 1}}},
-    {"volo", {{3, 6, 2}, {3, 6, 2}}},         {"resmlp", {{0, 0, 1}, {0, 0, 1}}},
+    {"volo", {{3, 6, 2}, {3, 6, 2}}},         {"resmlp", {{0, 0, 1}, {0, 2, 1}}},
     {"patchconvnet", {{0, 1, 0}, {0, 1, 0}}}, {"resnet", {{0, 0, 0}, {0, 0, 0}}},
     {"regnet", {{0, 0, 0}, {0, 0, 0}}},
 };
@@ -180,6 +180,21 @@ TEST(Fuse, ConvolutionOverPatchesIsALinearMap) {
     EXPECT_FALSE(has_patches({.kernel = 4, .stride = 4, .padding = 2}));
     EXPECT_FALSE(has_patches({.kernel = 1, .stride = 1}));
     EXPECT_FALSE(has_patches({.kernel = 4, .stride = 4}, {8, 13}));
+}
+
+TEST(Fuse, InferenceFusesConvolutionsMixesAndClassAttention) {
+    const auto lowered = [](const char* preset) { return fuse(lower(record(configure(preset)))); };
+    const Graph resnet = lowered("resnet50");
+    EXPECT_EQ(count<op::ConvUnit>(resnet), 49U);  // all but the four shortcuts'
+    EXPECT_EQ(count<op::Conv2d>(resnet), 4U);
+    EXPECT_EQ(count<op::Residual>(resnet), 0U);
+    EXPECT_EQ(count<op::PatchMix>(lowered("resmlp_12_224")), 12U);
+    EXPECT_EQ(count<op::ClassAttention>(lowered("cait_xxs24_224")), 2U);
+    EXPECT_EQ(count<op::ClassAttention>(lowered("volo_d1_224")), 2U);
+    // A thousand class tokens are no few queries.
+    EXPECT_EQ(count<op::ClassAttention>(lowered("patchconvnet_s60_multi")), 0U);
+    const Graph training = fuse(record(configure("cait_xxs24_224"), {.mode = Mode::train}));
+    EXPECT_EQ(count<op::ClassAttention>(training), 0U);
 }
 
 // Tokens and channels-last maps of patches are views of what the linear map gives.

@@ -219,7 +219,7 @@ TEST(Metrics, KeepsTheLikeliestAnswersOfEveryImage) {
     metrics.add(7, std::vector<float>{0, 3, 1, 3, 2, -1}, 0);
     metrics.add(2, std::vector<float>{0, 0, 0, 0, 0, 9}, std::span<const std::int64_t>());
     std::vector<int> order;
-    for (const Answer& answer : metrics.answers(0)) order.push_back(answer.index);
+    for (const RankedClass& answer : metrics.answers(0)) order.push_back(answer.index);
     EXPECT_EQ(order, (std::vector<int>{1, 3, 4, 2, 0}));
     EXPECT_EQ(metrics.answers(0)[0].probability, metrics.answers(0)[1].probability);
     EXPECT_NEAR(metrics.answers(1)[0].probability, 1, 1e-3);

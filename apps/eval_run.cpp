@@ -1,4 +1,4 @@
-// Linked into `cait-torch`: carries out `cait eval`.
+// Carries out `cait eval`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +13,10 @@
 #include "data/imagenet_classes.h"
 #include "data/open_dataset.h"
 #include "eval.h"
+#include "measure/evaluate_data.h"
 #include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "progress.h"
-#include "torch/runtime.h"
-#include "train/evaluate_data.h"
 #include "weights/weight_file.h"
 #include "weights_argument.h"
 
@@ -89,13 +88,12 @@ Candidate candidate(const EvalArguments& arguments, const Entry& entry, const Da
     return {entry.file, std::move(model), std::move(dataset)};
 }
 
-Evaluated evaluate(const EvalArguments& arguments, const Candidate& candidate) {
+Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidate) {
     const auto& [file, model, dataset] = candidate;
     Progress progress("eval", "images");
     EvaluateDataOptions options;
-    options.batch = arguments.batch;
+    options.batch = arguments.executor.batch;
     options.threads = arguments.threads;
-    options.precision = arguments.precision == "bf16" ? Precision::bf16 : Precision::fp32;
     options.flip = arguments.tta == "flip";
     options.heads = !arguments.compare.empty();
     options.skip_bad = arguments.skip_bad;
@@ -103,7 +101,8 @@ Evaluated evaluate(const EvalArguments& arguments, const Candidate& candidate) {
         progress.update(done, total);
     };
     const auto start = std::chrono::steady_clock::now();
-    DataEvaluation found = evaluate_data(model, dataset, options);
+    const auto executor = make_executor(model, arguments.executor);
+    DataEvaluation found = evaluate_data(*executor, model, dataset, options);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     for (const BadImage& bad : found.bad)
         fmt::print(stderr, "note: left out: {}\n", one_line(bad.reason));
@@ -173,8 +172,7 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 }  // namespace
 
-void run_on_torch(const EvalArguments& arguments, const Invocation&) {
-    use_all_cores();
+void evaluate(const EvalArguments& arguments) {
     std::vector<Entry> entries{{weights_file(arguments.weights, arguments.model.model),
                                 arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
@@ -182,11 +180,11 @@ void run_on_torch(const EvalArguments& arguments, const Invocation&) {
     std::vector<Candidate> candidates;
     for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
     EvalResult result;
-    for (const Candidate& one : candidates) result.models.push_back(evaluate(arguments, one));
+    for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
     make_names_unique(result.models);
     if (result.models.size() > 1) result.disagreement = compare(result.models);
-    print_evaluation(arguments,
-                     result);  // first: a disk that is full now must not cost the numbers
+    // First: a disk that is full now must not cost the numbers.
+    print_evaluation(arguments, result);
     if (!arguments.predictions.empty())
         write_predictions(arguments.predictions, result.models.front());
     if (!arguments.report.empty()) write_eval_report(arguments, result);

@@ -14,8 +14,10 @@ namespace cait {
 struct EvaluationLoading {
     std::size_t batch = 32;
     int threads = usable_cores();
-    bool skip_bad = false;            // otherwise the first unreadable image is an Error
-    std::size_t rank = 0, world = 1;  // the share of one process
+    bool skip_bad = false;  // otherwise the first unreadable image is an Error
+    double max_bad = 0.05;  // of all images; more is an Error
+    std::function<void(const BadImage&)> report = {};  // each that is skipped, in order
+    std::size_t rank = 0, world = 1;                   // the share of one process
 };
 
 std::unique_ptr<Loader> evaluation_loader(const DatasetPtr& dataset,

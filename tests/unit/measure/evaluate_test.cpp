@@ -1,12 +1,12 @@
-#include "train/evaluate_model.h"
+#include "measure/evaluate.h"
 
 #include <algorithm>
 
 #include "cait/model.h"
+#include "measure/evaluate_data.h"
 #include "measure/match_classes.h"
 #include "models/catalogue.h"
-#include "torch/convert.h"
-#include "train/evaluate_data.h"
+#include "session/engine_executor.h"
 #include "unit/data/memory_dataset.h"
 
 namespace cait {
@@ -42,13 +42,10 @@ Loader loader_of(const DatasetPtr& dataset, std::size_t batch, OnBad on_bad = On
             noise(), options};
 }
 
-class EvaluateModel : public testing::Test {
+class Evaluate : public testing::Test {
 protected:
-    EvaluateModel() : model_(Model::create("deit_tiny_distilled_patch16_224", kTiny, 7)) {
-        for (const auto& [name, tensor] : model_.weights()) params_[name] = to_torch(tensor);
-    }
-    TorchExecutor executor(std::vector<std::string> taps = {}) const {
-        return TorchExecutor(record(model_.spec(), {.taps = std::move(taps)}));
+    static EngineExecutor executor_of(const Model& model, Precision precision = Precision::fp32) {
+        return {model, {.precision = precision}};
     }
     // The logits of image i of a MemoryDataset, by the plain way.
     std::vector<float> logits(int number, bool flip) const {
@@ -56,17 +53,20 @@ protected:
         Image pixels = Image::blank(2, 2, 3);
         pixels.pixels[0] = std::uint8_t(number);
         noise()(pixels, {}, image.mutable_floats());
-        at::Tensor input = to_torch(image);
-        const at::Tensor result =
-            executor().run(flip ? input.flip({3}) : input, params_).at("logits").contiguous();
-        return {result.data_ptr<float>(), result.data_ptr<float>() + result.numel()};
+        if (flip) {
+            const std::span<float> values = image.mutable_floats();
+            for (auto row = values.begin(); row != values.end(); row += 16)
+                std::reverse(row, row + 16);
+        }
+        const Tensor result = executor_.run(image, {}).at("logits");
+        return {result.floats().begin(), result.floats().end()};
     }
 
-    Model model_;
-    TorchTensors params_;
+    Model model_ = Model::create("deit_tiny_distilled_patch16_224", kTiny, 7);
+    EngineExecutor executor_ = executor_of(model_);
 };
 
-TEST_F(EvaluateModel, CountsEveryImageOnceWhateverTheBatch) {
+TEST_F(Evaluate, CountsEveryImageOnceWhateverTheBatch) {
     const auto dataset = std::make_shared<MemoryDataset>(11);
     Metrics expected(2);
     for (int i = 0; i < 11; ++i) expected.add(std::size_t(i), logits(i, false), i % 2);
@@ -74,8 +74,8 @@ TEST_F(EvaluateModel, CountsEveryImageOnceWhateverTheBatch) {
         Loader loader = loader_of(dataset, batch);
         std::vector<std::size_t> seen;
         const Evaluation found =
-            evaluate_model(executor(), params_, loader, {},
-                           {.progress = [&](std::size_t images) { seen.push_back(images); }});
+            evaluate(executor_, 2, loader,
+                     {.progress = [&](std::size_t images) { seen.push_back(images); }});
         EXPECT_EQ(found.metrics.images(), 11U);
         EXPECT_DOUBLE_EQ(found.metrics.top1(), expected.top1());
         EXPECT_NEAR(found.metrics.loss(), expected.loss(), 1e-5);
@@ -86,7 +86,7 @@ TEST_F(EvaluateModel, CountsEveryImageOnceWhateverTheBatch) {
     }
 }
 
-TEST_F(EvaluateModel, FlipMeansTheLogitsOfBothImages) {
+TEST_F(Evaluate, FlipMeansTheLogitsOfBothImages) {
     const auto dataset = std::make_shared<MemoryDataset>(5);
     Metrics expected(2);
     Metrics plain(2);
@@ -97,20 +97,19 @@ TEST_F(EvaluateModel, FlipMeansTheLogitsOfBothImages) {
         plain.add(std::size_t(i), a, i % 2);
     }
     Loader loader = loader_of(dataset, 2);
-    const Evaluation found = evaluate_model(executor(), params_, loader, {}, {.flip = true});
+    const Evaluation found = evaluate(executor_, 2, loader, {.flip = true});
     EXPECT_NEAR(found.metrics.loss(), expected.loss(), 1e-6);
     EXPECT_GT(std::abs(plain.loss() - expected.loss()), 1e-5);  // the test could tell
 }
 
-TEST_F(EvaluateModel, UnreadableImagesAreLeftOutAndNothingCountsTwice) {
+TEST_F(Evaluate, UnreadableImagesAreLeftOutAndNothingCountsTwice) {
     const auto dataset = std::make_shared<MemoryDataset>(9, std::set<std::size_t>{0, 4, 8});
     Loader loader = loader_of(dataset, 4, OnBad::skip);
-    const Evaluation found = evaluate_model(executor(), params_, loader, {});
+    const Evaluation found = evaluate(executor_, 2, loader);
     EXPECT_THAT(found.indices, ElementsAre(1, 2, 3, 5, 6, 7));
     EXPECT_EQ(found.metrics.images(), 6U);
     Loader strict = loader_of(dataset, 4);
-    EXPECT_THAT(error_of([&] { evaluate_model(executor(), params_, strict, {}); }),
-                HasSubstr("image0: truncated"));
+    EXPECT_THAT(error_of([&] { evaluate(executor_, 2, strict); }), HasSubstr("image0: truncated"));
 }
 
 // Answers that only labels() knows.
@@ -130,33 +129,35 @@ public:
     }
 };
 
-TEST_F(EvaluateModel, AnyAnswerOfTheDataSetCounts) {
+TEST_F(Evaluate, AnyAnswerOfTheDataSetCounts) {
     const auto dataset = std::make_shared<SeveralAnswers>();
     Loader loader = loader_of(dataset, 3);
-    const Evaluation found =
-        evaluate_model(executor(), params_, loader, {}, {.labels = dataset.get()});
+    const Evaluation found = evaluate(executor_, 2, loader, {.labels = dataset.get()});
     EXPECT_EQ(found.metrics.images(), 2U);
     EXPECT_EQ(found.metrics.unlabelled(), 1U);
     EXPECT_DOUBLE_EQ(found.metrics.top1(), 1);
 }
 
-TEST_F(EvaluateModel, HeadsDecideOnTheirOwnToo) {
+TEST_F(Evaluate, HeadsDecideOnTheirOwnToo) {
     const auto dataset = std::make_shared<MemoryDataset>(6);
-    const DataEvaluation found = evaluate_data(model_, dataset, {.batch = 4, .heads = true});
+    const DataEvaluation found =
+        evaluate_data(executor_, model_, dataset, {.batch = 4, .heads = true});
     EXPECT_EQ(found.evaluation.decisions.size(), 3U);
     EXPECT_EQ(found.evaluation.decisions.at("logits_dist").size(), 6U);
     const Model one_head = Model::create("cait_xxs24_224", kTiny, 7);
-    EXPECT_EQ(evaluate_data(one_head, dataset, {.heads = true}).evaluation.decisions.size(), 1U);
+    EXPECT_EQ(evaluate_data(executor_of(one_head), one_head, dataset, {.heads = true})
+                  .evaluation.decisions.size(),
+              1U);
     Loader loader = loader_of(dataset, 4);
-    EXPECT_THAT(error_of([&] { evaluate_model(executor({"features"}), params_, loader, {}); }),
+    EXPECT_THAT(error_of([&] { evaluate(executor_, 2, loader, {.taps = {"features"}}); }),
                 HasSubstr("output 'logits'"));
 }
 
-TEST_F(EvaluateModel, LowPrecisionStaysClose) {
+TEST_F(Evaluate, LowPrecisionStaysClose) {
     const auto dataset = std::make_shared<MemoryDataset>(8);
-    const double exact = evaluate_data(model_, dataset, {}).evaluation.metrics.loss();
-    const double low =
-        evaluate_data(model_, dataset, {.precision = Precision::bf16}).evaluation.metrics.loss();
+    const double exact = evaluate_data(executor_, model_, dataset, {}).evaluation.metrics.loss();
+    const EngineExecutor rounding = executor_of(model_, Precision::bf16);
+    const double low = evaluate_data(rounding, model_, dataset, {}).evaluation.metrics.loss();
     EXPECT_NEAR(low, exact, 0.02);
 }
 

@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <functional>
 
+#include "core/executor.h"
 #include "data/loader.h"
 #include "measure/evaluation.h"
-#include "torch/executor.h"
 
 namespace cait {
 
-struct EvaluateModelOptions {
+struct EvaluateOptions {
+    std::vector<std::string> taps = {"logits"};  // decisions; "logits" must be one of them
     bool flip = false;       // logits are the mean of those of the image and of its mirror image
     std::size_t worst = 24;  // so many of the most confident mistakes are kept
     // Where images may have several labels: the set that the loader reads. Without it the
@@ -20,10 +21,9 @@ struct EvaluateModelOptions {
     std::function<void(std::size_t images)> progress = {};  // after each batch, with all so far
 };
 
-// `executor` has the output "logits" and is recorded for inference; the loader goes through the
-// data once (Tail::keep, no shuffle). An image that the loader put in the place of an unreadable
-// one is left out, for it comes in its own place, too.
-Evaluation evaluate_model(const TorchExecutor& executor, const TorchTensors& params, Loader& loader,
-                          EvaluateContext context, const EvaluateModelOptions& options = {});
+// The loader goes through the data once (Tail::keep, no shuffle). An image that the loader put in
+// the place of an unreadable one is left out, for it comes in its own place, too.
+Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loader,
+                    const EvaluateOptions& options = {});
 
 }  // namespace cait

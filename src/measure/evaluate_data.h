@@ -1,12 +1,12 @@
-// A model and a data set in, an evaluation out: what `cait eval` does, without LibTorch's headers.
+// A model and a data set in, an evaluation out: what `cait eval` does, whatever runs the model.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 
 #include "cait/model.h"
-#include "cait/train.h"
 #include "core/cpu_limit.h"
+#include "core/executor.h"
 #include "data/bad_images.h"
 #include "data/dataset.h"
 #include "measure/evaluation.h"
@@ -16,10 +16,9 @@ namespace cait {
 struct EvaluateDataOptions {
     std::size_t batch = 32;
     int threads = usable_cores();  // that read and prepare images
-    Precision precision = Precision::fp32;
-    bool flip = false;      // also look at the mirror image
-    bool heads = false;     // also the decisions of the class and distillation heads alone
-    bool skip_bad = false;  // otherwise the first unreadable image is an Error
+    bool flip = false;             // also look at the mirror image
+    bool heads = false;            // also the decisions of the class and distillation heads alone
+    bool skip_bad = false;         // otherwise the first unreadable image is an Error
     std::size_t worst = 24;
     std::function<void(std::size_t images)> progress = {};
 };
@@ -31,7 +30,7 @@ struct DataEvaluation {
 
 // Images are prepared as model.preprocessing() says. The labels of `dataset` are the model's
 // classes (match_classes), of which an image may have several.
-DataEvaluation evaluate_data(const Model& model, const DatasetPtr& dataset,
-                             const EvaluateDataOptions& options);
+DataEvaluation evaluate_data(const Executor& executor, const Model& model,
+                             const DatasetPtr& dataset, const EvaluateDataOptions& options);
 
 }  // namespace cait

@@ -1,4 +1,4 @@
-#include "train/evaluation_loader.h"
+#include "measure/evaluation_loader.h"
 
 #include <algorithm>
 
@@ -14,6 +14,8 @@ std::unique_ptr<Loader> evaluation_loader(const DatasetPtr& dataset,
     options.width = size.width;
     options.threads = loading.threads;
     options.on_bad = loading.skip_bad ? OnBad::skip : OnBad::refuse;
+    options.max_bad = loading.max_bad;
+    options.report = loading.report;
     const std::size_t share = std::max<std::size_t>(1, dataset->size() / loading.world);
     const Sampler sampler({.size = dataset->size(),
                            .batch = std::min(loading.batch, share),

@@ -1,4 +1,4 @@
-// Linked into `cait-torch`: carries out `cait predict` and `cait attend`.
+// Carries out `cait attend`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "api/describe.h"
-#include "cait/train.h"
 #include "class_names.h"
 #include "data.h"
 #include "image/codec/encode.h"
@@ -16,31 +15,20 @@
 #include "models/catalogue.h"
 #include "predict.h"
 #include "progress.h"
-#include "torch/runtime.h"
+#include "session/attention_map.h"
 #include "weights_argument.h"
 
 namespace cait::app {
 
 namespace {
 
-template <class Arguments>
-Model load_model(const Arguments& arguments) {
-    Model model =
-        Model::load(weights_file(arguments.weights, arguments.model.model), arguments.model.model,
-                    arguments.model.settings(), arguments.model.load_options());
-    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
-    name_classes(model, arguments.classes, arguments.weights);
-    return model;
-}
-
 std::map<std::string, Tensor> look(const Model& model, const Tensor& images,
-                                   std::vector<std::string> taps) {
-    use_all_cores();
-    Progress progress("predict", "images");
-    ForwardOptions options;
-    options.taps = std::move(taps);
-    options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
-    return forward(model, images, options);
+                                   const ExecutorOptions& options,
+                                   const std::vector<std::string>& taps) {
+    Progress progress("attend", "images");
+    return run_in_batches(
+        *make_executor(model, options), images, taps, options.batch,
+        [&](std::size_t done, std::size_t total) { progress.update(done, total); });
 }
 
 std::span<const float> row(const Tensor& tensor, std::size_t index) {
@@ -55,29 +43,14 @@ std::string verdict(const Prediction& prediction, const Picture& picture) {
     return text;
 }
 
-// One head of the first query, or the mean of all heads where `head` is negative.
-std::vector<float> patch_weights(std::span<const float> map, std::int64_t heads, std::int64_t keys,
-                                 std::int64_t patches, std::int64_t head) {
-    const std::size_t per_head = map.size() / std::size_t(heads);
-    const std::int64_t prefix = keys - patches;  // class and distillation tokens come first
-    std::vector<float> values(static_cast<std::size_t>(patches));
-    const std::int64_t first = head < 0 ? 0 : head, last = head < 0 ? heads : head + 1;
-    for (std::int64_t h = first; h < last; ++h)
-        for (std::int64_t k = prefix; k < keys; ++k)
-            values[std::size_t(k - prefix)] +=
-                map[std::size_t(h) * per_head + std::size_t(k)] / float(last - first);
-    return values;
-}
-
 // Where the maps are, and how they are to be drawn.
 struct Maps {
     const Tensor& values;  // [B, heads, queries, keys]
     Grid grid;             // of the patches
 
     std::int64_t heads() const { return values.shape()[1]; }
-    HeatMap map(std::size_t image, std::int64_t head, std::vector<float>& memory) const {
-        memory = patch_weights(row(values, image), heads(), values.shape()[3], grid.count(), head);
-        return {grid.width, grid.height, memory};
+    AttentionMap map(std::size_t image, std::int64_t head) const {
+        return patch_attention(row(values, image), values.shape(), grid, head);
     }
 };
 
@@ -100,10 +73,11 @@ Shown shown_at(std::int64_t side, const Image& photo, const Preparer& preparer) 
 void add_tiles(std::vector<SheetTile>& tiles, const AttendArguments& arguments, const Shown& shown,
                const Maps& maps, std::size_t index, std::string caption) {
     tiles.push_back({shown.image, std::move(caption), false});
-    std::vector<float> memory;
-    for (std::int64_t head = -1; head < (arguments.heads ? maps.heads() : 0); ++head)
-        tiles.push_back({overlay(shown.image, maps.map(index, head, memory), shown.seen),
+    for (std::int64_t head = -1; head < (arguments.heads ? maps.heads() : 0); ++head) {
+        const AttentionMap map = maps.map(index, head);
+        tiles.push_back({overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
                          head < 0 ? "mean of heads" : fmt::format("head {}", head), false});
+    }
 }
 
 // The longest side of the photographs, within what a person can look at.
@@ -132,56 +106,20 @@ SheetStyle sheet_style(const AttendArguments& arguments, const Model& model, std
     return style;
 }
 
-nlohmann::json to_json(const Picture& picture, const std::vector<Prediction>& predictions) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const Prediction& prediction : predictions)
-        list.push_back({{"label", prediction.name},
-                        {"index", prediction.index},
-                        {"score", prediction.probability}});
-    nlohmann::json json{{"image", picture.name}, {"predictions", list}};
-    if (picture.label) json["label"] = *picture.label;
-    return json;
-}
-
 }  // namespace
 
-void run_on_torch(const PredictArguments& arguments, const Invocation& invocation) {
-    const Model model = load_model(arguments);
-    const PreparedPictures prepared = prepare(model, arguments.pictures.list());
-    if (prepared.unreadable > 0) *invocation.status = 1;
-    nlohmann::json list = nlohmann::json::array();
-    std::map<std::string, Tensor> outputs;
-    if (!prepared.pictures.empty()) outputs = look(model, prepared.images, {"logits"});
-    for (std::size_t i = 0; i < prepared.pictures.size(); ++i) {
-        const Picture& picture = prepared.pictures[i];
-        const auto predictions =
-            top_predictions(model, row(outputs.at("logits"), i), arguments.top);
-        if (arguments.json) {
-            list.push_back(to_json(picture, predictions));
-            continue;
-        }
-        fmt::print("{}", one_line(picture.name));
-        for (const Prediction& prediction : predictions)
-            fmt::print("  {} {:.1f} %", prediction.name, 100 * prediction.probability);
-        fmt::print("\n");
-    }
-    if (arguments.json) print_json(list);
-}
-
-void run_on_torch(const AttendArguments& given, const Invocation& invocation) {
+void run(const AttendArguments& given, const Invocation& invocation) {
+    continue_where_it_runs(given.executor, invocation);
     AttendArguments arguments = given;
-    const Model model = load_model(arguments);
+    const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
     const PreparedPictures prepared = prepare(model, arguments.pictures.list());
     if (prepared.unreadable > 0) *invocation.status = 1;
     const std::vector<Picture>& pictures = prepared.pictures;
     if (pictures.empty()) return;
     if (arguments.side == 0) arguments.side = side_for(pictures);
     const std::string tap = fmt::format("class_attention.{}", arguments.layer);
-    const auto outputs = look(model, prepared.images, {"logits", tap});
+    const auto outputs = look(model, prepared.images, arguments.executor, {"logits", tap});
     const Maps maps{outputs.at(tap), record(model.spec()).patch_grid};
-    if (maps.values.shape()[3] < maps.grid.count())
-        throw Error(fmt::format("[attend] {}: expected the {} patches among the keys, found {}",
-                                tap, maps.grid.count(), maps.values.shape()[3]));
 
     const Preparer preparer = preparer_of(model);
     std::vector<SheetTile> tiles;

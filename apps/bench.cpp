@@ -1,0 +1,223 @@
+// `cait bench`: how fast a model is on this machine.
+#include "bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cait/error.h"
+#include "command.h"
+#include "core/cpu_limit.h"
+#include "core/machine.h"
+#include "data.h"
+#include "executor.h"
+#include "models/catalogue.h"
+#include "weights_argument.h"
+
+namespace cait::app {
+
+namespace {
+
+struct BenchArguments {
+    ModelOptions model;
+    std::string subject;  // a preset or a file
+    std::string weights;
+    std::vector<std::string> batches{"1", "8"};
+    std::vector<std::string> precisions{"fp32"};
+    std::vector<int> threads;
+    std::vector<std::string> sizes;
+    BenchEffort effort;
+    bool layers = false;
+    bool json = false;
+};
+
+// A file, a run's folder, or the name of a preset, which then has fresh weights.
+Model load(const BenchArguments& arguments, const std::string& size) {
+    ModelOptions options = arguments.model;
+    if (!size.empty()) options.set.push_back("model.image_size=" + size);
+    std::string weights = arguments.weights, name = options.model;
+    if (std::filesystem::exists(arguments.subject))
+        weights = arguments.subject;
+    else
+        name = arguments.subject;
+    if (weights.empty()) return Model::create(name, options.settings());
+    Model model =
+        Model::load(weights_file(weights, name), name, options.settings(), options.load_options());
+    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    return model;
+}
+
+// The largest power of two whose images take no more than a quarter of the memory.
+std::size_t largest_batch(const Model& model) {
+    constexpr std::size_t kMost = 4096;
+    const CommonConfig& common = model.spec().architecture->common();
+    const auto image = std::size_t(common.channels * common.image_size.height *
+                                   common.image_size.width * std::int64_t(sizeof(float)));
+    const std::size_t room = memory_limit().usable() / 4;
+    std::size_t batch = 1;
+    while (batch < kMost && 2 * batch * image <= room) batch *= 2;
+    return batch;
+}
+
+// 0: as many as fit.
+std::size_t batch_of(const std::string& word) {
+    if (word == "max") return 0;
+    std::size_t used = 0;
+    unsigned long value = 0;
+    try {
+        value = std::stoul(word, &used);
+    } catch (const std::exception&) {
+        used = 0;
+    }
+    constexpr unsigned long kMost = 65536;
+    if (used != word.size() || word.empty() || value < 1 || value > kMost)
+        throw UsageError(
+            fmt::format("--batch: expected numbers from 1 to {} or max, found {}", kMost, word));
+    return value;
+}
+
+nlohmann::json to_json(const BenchResult& r) {
+    const nlohmann::json size = r.image_height == r.image_width
+                                    ? nlohmann::json(r.image_height)
+                                    : nlohmann::json({r.image_height, r.image_width});
+    return {{"model", r.model},
+            {"batch", r.with.batch},
+            {"precision", r.with.precision == Precision::bf16 ? "bf16" : "fp32"},
+            {"threads", r.with.threads},
+            {"image_size", size},
+            {"runs", r.runs},
+            {"images_per_second", r.images_per_second},
+            {"p50_ms", r.p50_ms},
+            {"p99_ms", r.p99_ms},
+            {"mean_ms", r.mean_ms},
+            {"gflops", r.gflops},
+            {"peak_share", r.peak_share},
+            {"start_ms", r.start_ms},
+            {"first_ms", r.first_ms},
+            {"weights_mib", r.weights_mib},
+            {"activations_mib", r.activations_mib},
+            {"peak_mib", r.peak_mib}};
+}
+
+void print_header() {
+    fmt::print("{}\n", machine_line());
+    fmt::print("{:<28} {:>9} {:>5} {:>5} {:>7} {:>9} {:>8} {:>8} {:>8} {:>6} {:>8} {:>8}\n",
+               "model", "image", "batch", "type", "threads", "images/s", "p50 ms", "p99 ms",
+               "GFLOP/s", "peak", "start ms", "peak MiB");
+}
+
+void print_row(const BenchResult& r) {
+    fmt::print(
+        "{:<28} {:>9} {:>5} {:>5} {:>7} {:>9.1f} {:>8.2f} {:>8.2f} {:>8.1f} {:>5.0f}% "
+        "{:>8.0f} {:>8.0f}\n",
+        r.model, fmt::format("{}x{}", r.image_height, r.image_width), r.with.batch,
+        r.with.precision == Precision::bf16 ? "bf16" : "fp32", r.with.threads, r.images_per_second,
+        r.p50_ms, r.p99_ms, r.gflops, 100 * r.peak_share, r.start_ms + r.first_ms, r.peak_mib);
+    std::fflush(stdout);
+}
+
+void print_layers(const std::vector<LayerTime>& layers) {
+    fmt::print("\n{:<44} {:<18} {:>9} {:>6}\n", "layer", "op", "ms", "share");
+    for (const LayerTime& layer : layers)
+        fmt::print("{:<44} {:<18} {:>9.3f} {:>5.1f}%\n", layer.name, layer.op, layer.ms,
+                   100 * layer.share);
+    std::map<std::string, LayerTime> by_op;
+    for (const LayerTime& layer : layers) {
+        by_op[layer.op].ms += layer.ms;
+        by_op[layer.op].share += layer.share;
+    }
+    std::vector<std::pair<std::string, LayerTime>> sorted(by_op.begin(), by_op.end());
+    std::ranges::sort(sorted, std::greater<>(), [](const auto& entry) { return entry.second.ms; });
+    fmt::print("\n{:<63} {:>9} {:>6}\n", "op", "ms", "share");
+    for (const auto& [op, sum] : sorted)
+        fmt::print("{:<63} {:>9.3f} {:>5.1f}%\n", op, sum.ms, 100 * sum.share);
+    fmt::print("\n");
+}
+
+nlohmann::json to_json(const std::vector<LayerTime>& layers) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const LayerTime& layer : layers)
+        list.push_back(
+            {{"name", layer.name}, {"op", layer.op}, {"ms", layer.ms}, {"share", layer.share}});
+    return list;
+}
+
+void run(const BenchArguments& arguments) {
+    arguments.model.settings();
+    std::vector<std::size_t> batches;
+    for (const std::string& word : arguments.batches) batches.push_back(batch_of(word));
+    nlohmann::json list = nlohmann::json::array();
+    const std::vector<std::string> sizes =
+        arguments.sizes.empty() ? std::vector<std::string>{""} : arguments.sizes;
+    const std::vector<int> threads =
+        arguments.threads.empty() ? std::vector{default_threads()} : arguments.threads;
+    for (const std::string& size : sizes) {
+        const Model model = load(arguments, size);
+        if (!arguments.json && list.empty()) print_header();
+        for (const std::string& precision : arguments.precisions)
+            for (const int count : threads)
+                for (const std::size_t batch : batches) {
+                    const BenchCase with{batch == 0 ? largest_batch(model) : batch,
+                                         precision_of(precision), count};
+                    const BenchResult result = bench_model(model, with, arguments.effort);
+                    nlohmann::json entry = to_json(result);
+                    if (!arguments.json) print_row(result);
+                    if (arguments.layers) {
+                        const auto layers = bench_layers(model, with, arguments.effort);
+                        if (arguments.json)
+                            entry["layers"] = to_json(layers);
+                        else
+                            print_layers(layers);
+                    }
+                    list.push_back(std::move(entry));
+                }
+    }
+    if (arguments.json) print_json(list);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+    CLI::App* command = add_command(app, "bench", "Measure how fast a model is here",
+                                    "cait bench cait_xxs24_224 --batch 1,8 --precision fp32,bf16\n"
+                                    "  cait bench runs/flowers --batch 1 --threads 1,2 --layers\n"
+                                    "  cait bench cait_xxs24_224 --batch max --runs 30");
+    auto arguments = std::make_shared<BenchArguments>();
+    arguments->model.add_to(*command, true);
+    command
+        ->add_option("subject", arguments->subject,
+                     "A model file, a run's folder, or a preset, which then has fresh weights")
+        ->type_name("MODEL|FILE")
+        ->required();
+    add_weights_option(*command, arguments->weights);
+    command
+        ->add_option("--batch", arguments->batches,
+                     "Images at a time, one or more numbers; max: as many as fit")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--precision", arguments->precisions, "fp32, bf16 or both")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->capture_default_str();
+    command
+        ->add_option("--threads", arguments->threads,
+                     "One or more numbers; default: all processors that there are")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1024));
+    command
+        ->add_option("--size", arguments->sizes,
+                     "Sides of the image, N or HxW; default: the model's")
+        ->delimiter(',');
+    command->add_option("--seconds", arguments->effort.seconds, "How long each is measured")
+        ->check(CLI::Range(0.01, 3600.0))
+        ->capture_default_str();
+    command->add_option("--runs", arguments->effort.runs,
+                        "Exactly so many runs instead, as in papers (30)");
+    command->add_flag("--layers", arguments->layers, "Also where the time goes, step by step");
+    command->add_flag("--json", arguments->json, "Print a JSON list");
+    command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace cait::app

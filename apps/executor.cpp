@@ -1,0 +1,35 @@
+#include "executor.h"
+
+#include "session/engine_executor.h"
+
+namespace cait::app {
+
+void ExecutorOptions::add_to(CLI::App& command) {
+    command.add_option("--precision", precision, "Number format of the products")
+        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->capture_default_str();
+    command.add_option("--executor", executor, "What runs the model: our engine or LibTorch")
+        ->check(CLI::IsMember({"engine", "torch"}))
+        ->capture_default_str();
+    command.add_option("--batch", batch, "Images that go through together")
+        ->check(CLI::Range(1, 65536))
+        ->capture_default_str();
+}
+
+void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation) {
+    if (options.executor == "torch") continue_in_torch(invocation);
+}
+
+std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options) {
+    if (options.executor == "torch") return make_torch_executor(model, options);
+    return std::make_unique<EngineExecutor>(
+        model, SessionOptions{.precision = precision_of(options.precision),
+                              .threads = options.threads,
+                              .batch = options.batch});
+}
+
+Precision precision_of(const std::string& word) {
+    return word == "bf16" ? Precision::bf16 : Precision::fp32;
+}
+
+}  // namespace cait::app

@@ -1,0 +1,33 @@
+// What runs the model of a command: our engine, in whatever program, or LibTorch, in `cait-torch`.
+#pragma once
+
+#include <memory>
+
+#include "cait/precision.h"
+#include "command.h"
+#include "core/executor.h"
+
+namespace cait::app {
+
+struct ExecutorOptions {
+    std::string executor = "engine";
+    std::string precision = "fp32";
+    int threads = 0;  // 0: all that there are
+    std::size_t batch = 16;
+
+    // --executor, --precision and --batch
+    void add_to(CLI::App& command);
+};
+
+// With LibTorch asked for, `cait` goes on as `cait-torch` and does not come back from here.
+void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation);
+
+std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options);
+
+// The part of it that differs: LibTorch's, or an Error in a program that has none.
+std::unique_ptr<Executor> make_torch_executor(const Model& model, const ExecutorOptions& options);
+void continue_in_torch(const Invocation& invocation);
+
+Precision precision_of(const std::string& word);
+
+}  // namespace cait::app

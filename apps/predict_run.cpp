@@ -1,0 +1,119 @@
+// Carries out `cait predict`: images are decoded in step with computing and forgotten when they are
+// answered, so that any number of them takes the same memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "class_names.h"
+#include "data.h"
+#include "data/open_dataset.h"
+#include "data/sources/file_dataset.h"
+#include "image_list.h"
+#include "measure/evaluation_loader.h"
+#include "measure/flip_executor.h"
+#include "models/catalogue.h"
+#include "predict.h"
+#include "prediction_output.h"
+#include "progress.h"
+
+namespace cait::app {
+
+namespace {
+
+// Images in the order in which they are answered, and what they are where that is known.
+struct Subject {
+    DatasetPtr images;
+    std::vector<std::optional<std::string>> labels;
+};
+
+Subject subject_of(const PredictArguments& arguments, const Model& model) {
+    Subject subject;
+    if (!arguments.pictures.data.empty()) {
+        subject.images = arguments.pictures.drawn();
+        for (std::size_t i = 0; i < subject.images->size(); ++i)
+            subject.labels.push_back(label_for(
+                model, subject.images->classes().at(std::size_t(subject.images->label(i)))));
+        return subject;
+    }
+    FileList list;
+    list.classes.names = {"unknown"};
+    for (const ListedImage& image : list_files(arguments.pictures.files)) {
+        list.files.push_back(image.file);
+        list.labels.push_back(0);
+        subject.labels.push_back(image.folder ? class_of_folder(model, *image.folder)
+                                              : std::nullopt);
+    }
+    subject.images = make_file_dataset("predict", std::move(list));
+    return subject;
+}
+
+// What the labels that are known say about the answers.
+struct Score {
+    std::size_t labelled = 0, right = 0;
+
+    void add(const std::optional<std::string>& label, const std::string& answer) {
+        if (!label) return;
+        ++labelled;
+        if (*label == answer) ++right;
+    }
+};
+
+std::span<const float> row_of(const Tensor& logits, std::size_t row) {
+    const auto classes = std::size_t(logits.shape()[1]);
+    return logits.floats().subspan(row * classes, classes);
+}
+
+}  // namespace
+
+void run(const PredictArguments& arguments, const Invocation& invocation) {
+    continue_where_it_runs(arguments.executor, invocation);
+    const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
+    const Subject subject = subject_of(arguments, model);
+    const auto executor = make_executor(model, arguments.executor);
+    const FlipExecutor both(*executor);
+    const Executor& runs = arguments.tta == "flip" ? static_cast<const Executor&>(both) : *executor;
+    std::size_t unreadable = 0;
+    const auto loader = evaluation_loader(
+        subject.images, model.preprocessing(), model.spec().architecture->common().image_size,
+        {.batch = arguments.executor.batch,
+         .threads = arguments.threads,
+         .skip_bad = true,
+         .max_bad = 1,
+         .report = [&](const BadImage& bad) {
+             fmt::print(stderr, "cait: {}\n", one_line(bad.reason));
+             ++unreadable;
+         }});
+    PredictionOutput output(arguments.format(), arguments.output);
+    Progress progress("predict", "images");
+    Score score;
+    std::size_t done = 0;
+    try {
+        while (const Batch* batch = loader->next()) {
+            const Tensor logits = runs.run(batch->images(), {"logits"}).at("logits");
+            for (std::size_t i = 0; i < batch->size; ++i) {
+                if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
+                const auto index = std::size_t(batch->keys[i].sample);
+                const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
+                output.add(subject.images->name(index), subject.labels[index], answers);
+                score.add(subject.labels[index], answers.front().name);
+            }
+            done += batch->size;
+            progress.update(done, subject.images->size());
+        }
+    } catch (const BadImagesError&) {
+        if (unreadable < subject.images->size()) throw;  // else each was named
+    }
+    output.finish();
+    if (unreadable > 0) {
+        *invocation.status = 1;
+        if (subject.images->size() > 1)
+            fmt::print(stderr, "cait: {} of {} images could not be read\n", unreadable,
+                       subject.images->size());
+    }
+    if (score.labelled > 1)
+        fmt::print(stderr, "{} of {} images with a known class are right ({:.1f} %)\n", score.right,
+                   score.labelled, 100 * double(score.right) / double(score.labelled));
+}
+
+}  // namespace cait::app

@@ -1,0 +1,87 @@
+#include "prediction_output.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "data.h"
+#include "data/sources/csv_reader.h"
+
+namespace cait::app {
+
+namespace {
+
+std::string json_text(const std::string& image, const std::optional<std::string>& label,
+                      const std::vector<Prediction>& predictions, int indent) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const Prediction& prediction : predictions)
+        list.push_back({{"label", prediction.name},
+                        {"index", prediction.index},
+                        {"score", prediction.probability}});
+    nlohmann::json json{{"image", image}, {"predictions", list}};
+    if (label) json["label"] = *label;
+    // File names may hold anything; JSON holds UTF-8.
+    return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string line_text(const std::string& image, const std::vector<Prediction>& predictions) {
+    std::string text = one_line(image);
+    for (const Prediction& prediction : predictions)
+        text += fmt::format("  {} {:.1f} %", prediction.name, 100 * prediction.probability);
+    return text + "\n";
+}
+
+std::string csv_text(const std::string& image, const std::optional<std::string>& label,
+                     const std::vector<Prediction>& predictions) {
+    std::string text = csv_field(image) + "," + csv_field(label.value_or(""));
+    for (const Prediction& prediction : predictions)
+        text += fmt::format(",{},{:.6f}", csv_field(prediction.name), prediction.probability);
+    return text + "\n";
+}
+
+std::string csv_header(std::size_t answers) {
+    std::string text = "image,label";
+    for (std::size_t i = 1; i <= answers; ++i) text += fmt::format(",class{},score{}", i, i);
+    return text + "\n";
+}
+
+}  // namespace
+
+PredictionOutput::PredictionOutput(AnswerFormat format, const std::string& file)
+    : format_(format), file_(file.empty() ? nullptr : std::make_unique<AtomicFile>(file)) {
+    if (format_ == AnswerFormat::json) write("[");
+}
+
+PredictionOutput::~PredictionOutput() = default;
+
+void PredictionOutput::write(const std::string& text) {
+    if (file_)
+        file_->write(std::string_view(text));
+    else
+        fmt::print("{}", text);
+}
+
+void PredictionOutput::add(const std::string& image, const std::optional<std::string>& label,
+                           const std::vector<Prediction>& predictions) {
+    switch (format_) {
+        case AnswerFormat::lines: write(line_text(image, predictions)); break;
+        case AnswerFormat::json:
+            write((count_ == 0 ? "\n" : ",\n") + json_text(image, label, predictions, 2));
+            break;
+        case AnswerFormat::jsonl: write(json_text(image, label, predictions, -1) + "\n"); break;
+        case AnswerFormat::csv:
+            if (count_ == 0) write(csv_header(predictions.size()));
+            write(csv_text(image, label, predictions));
+            break;
+    }
+    ++count_;
+}
+
+void PredictionOutput::finish() {
+    if (format_ == AnswerFormat::json) write(count_ == 0 ? "]\n" : "\n]\n");
+    if (file_) file_->commit();
+}
+
+}  // namespace cait::app

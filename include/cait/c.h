@@ -1,0 +1,57 @@
+/* The engine from C, or from anything that can call C: load a model, classify, embed. Link
+ * cait::engine. Functions that can fail return 0, or a null pointer, and cait_last_error() says
+ * why. A classifier may be used from several threads at the same time. */
+#ifndef CAIT_C_H
+#define CAIT_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cait_classifier cait_classifier;
+
+typedef struct {
+    size_t index;       /* of the class */
+    const char* name;   /* good until the classifier is freed */
+    double probability; /* softmax over all classes */
+} cait_answer;
+
+/* What went wrong in the last call of this thread; never null. Good until its next call. */
+const char* cait_last_error(void);
+
+/* A model file. threads: 0 for all processors; precision: "fp32" or "bf16". Freed by cait_free().
+ */
+cait_classifier* cait_load(const char* file, int threads, const char* precision);
+void cait_free(cait_classifier* classifier); /* null is fine */
+
+size_t cait_class_count(const cait_classifier* classifier);
+size_t cait_embedding_size(const cait_classifier* classifier);
+
+/* Fill at most `count` answers, most likely first, and return how many; 0 is an error. Pixels are
+ * interleaved RGB (channels 3) or grey (1), rows row_bytes apart; 0: no gaps. */
+size_t cait_classify_file(const cait_classifier* classifier, const char* file, cait_answer* answers,
+                          size_t count);
+size_t cait_classify_bytes(const cait_classifier* classifier, const void* encoded, size_t size,
+                           cait_answer* answers, size_t count);
+size_t cait_classify_pixels(const cait_classifier* classifier, const uint8_t* pixels, int64_t width,
+                            int64_t height, int64_t channels, int64_t row_bytes,
+                            cait_answer* answers, size_t count);
+
+/* Fill cait_embedding_size() floats, for which `capacity` must suffice; return how many, 0 is an
+ * error. */
+size_t cait_embed_file(const cait_classifier* classifier, const char* file, float* values,
+                       size_t capacity);
+size_t cait_embed_bytes(const cait_classifier* classifier, const void* encoded, size_t size,
+                        float* values, size_t capacity);
+size_t cait_embed_pixels(const cait_classifier* classifier, const uint8_t* pixels, int64_t width,
+                         int64_t height, int64_t channels, int64_t row_bytes, float* values,
+                         size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

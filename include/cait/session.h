@@ -1,0 +1,55 @@
+// Runs a model on this processor, without LibTorch: weights are packed once, memory is laid out
+// before the first image. Link cait::engine. cait/classifier.h does the rest of the way from a
+// photograph to class names.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cait/model.h"
+#include "cait/precision.h"
+#include "cait/tensor.h"
+
+namespace cait {
+
+struct SessionOptions {
+    Precision precision = Precision::fp32;
+    int threads = 0;        // 0: as many processors as this process may use
+    std::size_t batch = 8;  // images that run() is usually given: memory is laid out for these
+    // Bytes that a session may need beside the weights; 0: what the machine or the container has.
+    std::size_t memory_limit = 0;
+};
+
+struct SessionMemory {
+    std::size_t weights = 0;      // packed
+    std::size_t activations = 0;  // of one run, all threads together
+};
+
+// Any number of threads may call run() at the same time; one of them uses the session's threads,
+// the others compute with their own.
+class Session {
+public:
+    explicit Session(const Model& model, const SessionOptions& options = {});
+
+    // images [B, C, H, W] float32, already preprocessed (cait/image.h), any number of them → each
+    // tap's values, float32. Taps are the model's named outputs: logits, features, tokens,
+    // class_attention.N, self_attention.N …; none means the logits. The first run that asks for
+    // other taps than before prepares itself for them.
+    std::map<std::string, Tensor> run(const Tensor& images,
+                                      const std::vector<std::string>& taps = {}) const;
+
+    // What would run() otherwise do at its first call with these taps.
+    void prepare(const std::vector<std::string>& taps) const;
+
+    int threads() const;
+    SessionMemory memory() const;  // for the taps that were prepared last
+
+private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace cait

@@ -1,0 +1,29 @@
+// What runs a model, whoever does it: our engine or LibTorch. Everything that only looks at a model
+// works through this.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cait/tensor.h"
+
+namespace cait {
+
+class Executor {
+public:
+    virtual ~Executor() = default;
+
+    // images [B, C, H, W] float32 → each tap's values, float32; no taps mean the logits.
+    virtual std::map<std::string, Tensor> run(const Tensor& images,
+                                              const std::vector<std::string>& taps) const = 0;
+};
+
+// The same for more images than are to go through together; progress after each batch.
+std::map<std::string, Tensor> run_in_batches(
+    const Executor& executor, const Tensor& images, const std::vector<std::string>& taps,
+    std::size_t batch, const std::function<void(std::size_t done, std::size_t total)>& progress);
+
+}  // namespace cait

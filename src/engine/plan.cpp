@@ -1,0 +1,182 @@
+#include "engine/plan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "cait/error.h"
+#include "engine/steps/steps.h"
+#include "engine/strided.h"
+#include "graph/fuse.h"
+#include "graph/lower.h"
+#include "walkers/constants.h"
+
+namespace cait::engine {
+
+namespace {
+
+// One thread's results between the steps: what it takes of a second-level cache and, where images
+// are small, of the next one. More images at a time read the weights less often.
+constexpr Index kGroupFloats = 1 << 20;
+constexpr Index kMostImages = 64;
+
+std::vector<Lifetime> for_images(std::vector<Lifetime> buffers, Index images) {
+    for (Lifetime& buffer : buffers) buffer.floats *= images;
+    return buffers;
+}
+
+// A batch is shared out evenly, in groups that are not too large to balance.
+Index group_of(const PlanOptions& options, Index floats_per_image) {
+    const Index fitting = kGroupFloats / std::max<Index>(1, floats_per_image);
+    const Index share = options.batch / std::max(1, options.threads);
+    return std::clamp<Index>(std::min(fitting, share), 1, kMostImages);
+}
+
+bool pays_to_lower(const Graph& graph) {
+    return std::ranges::any_of(graph.nodes, [](const Node& node) {
+        return std::holds_alternative<op::BatchNorm>(node.op) ||
+               std::holds_alternative<op::Mul>(node.op);
+    });
+}
+
+}  // namespace
+
+// Batch norms and affine maps go into the weights beside them. What else could go there costs the
+// branch kernels nothing, and weights that stay as they are can be shared with other plans.
+Computation computation_of(const Graph& graph, const WeightMap& weights) {
+    const Graph fused = fuse(pays_to_lower(graph) ? lower(graph) : graph);
+    const Graph runnable =
+        decompose(fused, [](const Op& op) { return !steps::has_direct_form(op); });
+    ComputedConstants constants = compute_constants(runnable, weights);
+    return {std::move(constants.graph), std::move(constants.weights)};
+}
+
+struct Plan::Lane {
+    kernels::Buffer arena;
+    kernels::Workspace scratch;
+};
+
+struct Plan::State {
+    std::vector<Lane> lanes;
+};
+
+Plan::Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& options,
+           std::shared_ptr<WeightStore> store, std::shared_ptr<kernels::ThreadPool> pool)
+    : options_(options), store_(std::move(store)), pool_(std::move(pool)) {
+    if (graph.mode != Mode::infer)
+        throw Error("[plan] expected a graph recorded for inference, got one for training");
+    options_.threads = std::max(1, options_.threads);
+    if (!store_) store_ = std::make_shared<WeightStore>();
+    if (!pool_) pool_ = std::make_shared<kernels::ThreadPool>(options_.threads);
+    const kernels::UsePool use(*pool_);
+
+    const Computation computation = computation_of(graph, weights);
+    Compiler compiler(computation.graph, computation.weights, options_.format, *store_,
+                      options_.threads);
+    compiler.compile();
+    for (const Node& node : computation.graph.nodes)
+        if (std::holds_alternative<op::Input>(node.op)) input_shape_ = node.shape;
+    for (const auto& [name, id] : computation.graph.outputs) {
+        const Node& node = computation.graph.node(id);
+        outputs_.push_back({name, node.shape});
+        output_views_.push_back(compiler.view_of(id));
+        compiler.keep(output_views_.back());
+    }
+    steps_ = compiler.take_steps();
+    const Index one = lay_out(compiler.buffers()).floats;
+    memory_.group = group_of(options_, one);
+    layout_ = lay_out(for_images(compiler.buffers(), memory_.group));
+    memory_.bytes = layout_.floats * Index(sizeof(float));
+}
+
+Plan::~Plan() = default;
+
+std::unique_ptr<Plan::State> Plan::acquire() const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+            std::unique_ptr<State> state = std::move(idle_.back());
+            idle_.pop_back();
+            return state;
+        }
+    }
+    auto state = std::make_unique<State>();
+    state->lanes.resize(std::size_t(options_.threads));
+    return state;
+}
+
+void Plan::release(std::unique_ptr<State> state) const {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(state));
+}
+
+void Plan::run_steps(const Frame& frame) const {
+    for (const Step& step : steps_) step.run(frame);
+}
+
+void Plan::run_group(Lane& lane, const float* images, Index first, Index count, int threads,
+                     std::span<float* const> results) const {
+    lane.arena.grow(std::max<Index>(1, memory_.bytes));
+    const Frame frame{.images = count,
+                      .threads = threads,
+                      .input = images + first * input_shape_.count(),
+                      .arena = lane.arena.floats(),
+                      .offsets = layout_.offsets.data(),
+                      .scratch = &lane.scratch};
+    run_steps(frame);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        const View& from = output_views_[i];
+        const Index size = from.count();
+        // The caller's memory, as a view that the copy below understands.
+        View to{.memory = View::Memory::fixed,
+                .fixed = results[i] + first * size,
+                .image_step = size,
+                .extents = from.extents,
+                .steps = dense_steps(from.extents)};
+        copy_strided(frame, from, to);
+    }
+}
+
+void Plan::run(const float* images, Index batch, std::span<float* const> results) const {
+    const kernels::UsePool use(*pool_);
+    std::unique_ptr<State> state = acquire();
+    const Index threads = options_.threads;
+    // Whole rounds of images for all threads; in a short batch the rest is cut among them.
+    const Index rest = batch < 4 * threads ? batch % threads : 0;
+    const Index whole = batch - rest;
+    const Index group =
+        std::max<Index>(1, std::min(memory_.group, (whole + threads - 1) / threads));
+    const Index groups = (whole + group - 1) / group;
+    std::atomic<Index> next = 0;
+    const auto work = [&](int worker) {
+        for (Index g = next++; g < groups; g = next++)
+            run_group(state->lanes[std::size_t(worker)], images, g * group,
+                      std::min(group, whole - g * group), 1, results);
+    };
+    if (groups > 0) kernels::run_workers(int(std::min(groups, threads)), work);
+    for (Index i = whole; i < batch; i += memory_.group)
+        run_group(state->lanes[0], images, i, std::min(memory_.group, batch - i), int(threads),
+                  results);
+    release(std::move(state));
+}
+
+void Plan::profile(const float* images, Index batch, std::span<double> seconds) const {
+    using Clock = std::chrono::steady_clock;
+    Lane lane;
+    lane.arena.grow(std::max<Index>(1, memory_.bytes));
+    for (Index first = 0; first < batch; first += memory_.group) {
+        const Frame frame{.images = std::min(memory_.group, batch - first),
+                          .threads = 1,
+                          .input = images + first * input_shape_.count(),
+                          .arena = lane.arena.floats(),
+                          .offsets = layout_.offsets.data(),
+                          .scratch = &lane.scratch};
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            const auto start = Clock::now();
+            steps_[i].run(frame);
+            seconds[i] += std::chrono::duration<double>(Clock::now() - start).count();
+        }
+    }
+}
+
+}  // namespace cait::engine

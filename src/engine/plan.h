@@ -1,0 +1,93 @@
+// A graph and its weights, compiled to be run on this processor: passes, packed weights, a fixed
+// list of steps and one piece of memory whose size is known before anything runs.
+//
+// Images are spread over the threads: each works some of them through all steps by itself, in
+// memory of its own, and waits for nobody. What is left over, fewer images than threads, is cut
+// within each step. A result is the same bits either way.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/compiler.h"
+#include "graph/graph.h"
+#include "kernels/thread_pool.h"
+#include "walkers/initialize.h"
+
+namespace cait::engine {
+
+struct PlanOptions {
+    kernels::Format format = kernels::Format::f32;
+    Index batch = 8;  // images that run() is usually given; more are taken in turns
+    int threads = 1;
+};
+
+// What one run, or one thread of it, needs beside the weights.
+struct PlanMemory {
+    Index group = 1;  // images that a thread takes at a time
+    Index bytes = 0;  // of one thread's results between steps
+};
+
+class Plan {
+public:
+    // `graph` as the model recorded it. Stores and pools may be shared with other plans; without
+    // them the plan has its own.
+    Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& options,
+         std::shared_ptr<WeightStore> store = {}, std::shared_ptr<kernels::ThreadPool> pool = {});
+    ~Plan();
+
+    struct Output {
+        std::string name;
+        Shape shape;  // with the batch as its first extent
+    };
+    const std::vector<Output>& outputs() const { return outputs_; }
+    const Shape& input_shape() const { return input_shape_; }
+
+    // images [batch, C, H, W] → results[i] gets outputs()[i] of all of them. Any number of threads
+    // may call this at the same time.
+    void run(const float* images, Index batch, std::span<float* const> results) const;
+
+    // Runs on one thread and adds up the seconds of each step.
+    void profile(const float* images, Index batch, std::span<double> seconds) const;
+    const std::vector<Step>& steps() const { return steps_; }
+
+    const PlanMemory& memory() const { return memory_; }
+    const WeightStore& weights() const { return *store_; }
+    int threads() const { return options_.threads; }
+
+private:
+    struct Lane;   // the memory of one thread
+    struct State;  // of one run
+
+    void run_steps(const Frame& frame) const;
+    void run_group(Lane& lane, const float* images, Index first, Index count, int threads,
+                   std::span<float* const> results) const;
+    std::unique_ptr<State> acquire() const;
+    void release(std::unique_ptr<State> state) const;
+
+    PlanOptions options_;
+    std::shared_ptr<WeightStore> store_;
+    std::shared_ptr<kernels::ThreadPool> pool_;
+    std::vector<Step> steps_;
+    std::vector<Output> outputs_;
+    std::vector<View> output_views_;
+    Shape input_shape_;
+    ArenaLayout layout_;
+    PlanMemory memory_;
+    mutable std::mutex mutex_;  // of the states that wait for their next run
+    mutable std::vector<std::unique_ptr<State>> idle_;
+};
+
+// The graph that a plan computes, and its weights: what can be moved into weights is moved there,
+// branches are fused.
+struct Computation {
+    Graph graph;
+    WeightMap weights;
+};
+Computation computation_of(const Graph& graph, const WeightMap& weights);
+
+}  // namespace cait::engine

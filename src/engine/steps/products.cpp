@@ -1,0 +1,98 @@
+#include "engine/steps/steps.h"
+#include "kernels/dispatch.h"
+#include "kernels/linear.h"
+#include "kernels/patch_mix.h"
+
+namespace cait::engine::steps {
+
+namespace {
+
+// Rows of all images at one distance, so that they are one matrix.
+struct Matrix {
+    View view;
+    Index rows = 0;  // of an image
+    Index columns = 0;
+    Index ld = 0;
+};
+
+Matrix joined_rows(Compiler& c, View view) {
+    auto rows = as_rows(view);
+    if (!rows || !rows->joined) {
+        view = c.dense(view);
+        rows = as_rows(view);
+    }
+    return {view, rows->rows, rows->columns, rows->ld};
+}
+
+}  // namespace
+
+void emit(Compiler& c, const op::Linear&) {
+    const Matrix x = joined_rows(c, c.input(0));
+    const kernels::PackedView weight = c.packed_weight(1);
+    const float* bias = c.inputs() > 2 ? c.weight_floats(2) : nullptr;
+    const View to = c.make(image_extents(c.node().shape));
+    const kernels::LinearShape shape{
+        .inputs = x.columns, .outputs = to.extents.back(), .ld = x.ld, .format = c.format()};
+    c.emit({x.view, to}, [=](const Frame& f) {
+        kernels::LinearShape now = shape;
+        now.rows = f.images * x.rows;
+        now.threads = f.threads;
+        kernels::linear_forward(now, f.at(x.view), weight, bias, f.at(to), *f.scratch);
+    });
+    c.result(to);
+}
+
+// Only decompositions and taps come here: one product for each pair of matrices.
+void emit(Compiler& c, const op::MatMul& op) {
+    const View a = c.dense_input(0), b = c.dense_input(1);
+    const View to = c.make(image_extents(c.node().shape));
+    const std::size_t last = to.rank() - 1;
+    kernels::BatchedShape shape;
+    shape.m = to.extents[last - 1];
+    shape.n = to.extents[last];
+    shape.k = a.extents[last];
+    shape.count = to.count() / std::max<Index>(1, shape.m * shape.n);
+    shape.a_batch = shape.m * shape.k;
+    shape.a_row = shape.k;
+    shape.b_batch = shape.k * shape.n;
+    shape.b_row = op.transpose_b ? 1 : shape.n;
+    shape.b_step = op.transpose_b ? shape.k : 1;
+    shape.format = c.format();
+    c.emit({a, b, to}, [=](const Frame& f) {
+        kernels::BatchedShape now = shape;
+        now.count *= f.images;
+        now.threads = f.threads;
+        kernels::batched_product(now, f.at(a), f.at(b), f.at(to), *f.scratch);
+    });
+    c.result(to);
+}
+
+void emit(Compiler& c, const op::PatchMix&) {
+    const View x = c.dense_input(0);
+    const Weight w = c.weight(1);
+    const Index outputs = w.values.shape()[0], inputs = w.values.shape()[1];
+    const Index bytes = kernels::lhs_bytes(c.format(), outputs, inputs);
+    const Index ld = kernels::lhs_ld(c.format(), inputs);
+    const char* form = c.format() == kernels::Format::f32 ? "left f32" : "left bf16";
+    const std::byte* staged = c.store().bytes(w.name, w.values, form, bytes, [&](std::byte* to) {
+        std::fill_n(to, bytes, std::byte{});
+        kernels::best_kernels().stage(kernels::rows_of(w.values.floats().data(), inputs), outputs,
+                                      inputs, 1, {to, c.format(), ld});
+    });
+    const View to = c.make(image_extents(c.node().shape));
+    const kernels::PatchMix shape{.inputs = inputs,
+                                  .outputs = outputs,
+                                  .dim = x.extents[1],
+                                  .weight = {staged, c.format(), ld, 1},
+                                  .bias = c.inputs() > 2 ? c.weight_floats(2) : nullptr,
+                                  .format = c.format()};
+    c.emit({x, to}, [=](const Frame& f) {
+        kernels::PatchMix now = shape;
+        now.batch = f.images;
+        now.threads = f.threads;
+        kernels::patch_mix_forward(now, f.at(x), f.at(to), *f.scratch);
+    });
+    c.result(to);
+}
+
+}  // namespace cait::engine::steps

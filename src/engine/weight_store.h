@@ -1,0 +1,45 @@
+// A model's weights in the forms that steps read: packed for products, ordered for convolutions,
+// or as they are. Plans of the same model share one store, so that each form exists once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cait/tensor.h"
+#include "kernels/packed_matrix.h"
+
+namespace cait::engine {
+
+class WeightStore {
+public:
+    using Fill = std::function<void(float*)>;
+    using Source = std::function<kernels::PackSource()>;
+
+    // Floats in memory of the store's own. `form` says what `fill` makes of the weight: the same
+    // name, content and form are made once.
+    const float* floats(const std::string& name, const Tensor& weight, const std::string& form,
+                        kernels::Index count, const Fill& fill);
+    // The weight as it is.
+    const float* floats(const std::string& name, const Tensor& weight);
+    // [k, columns] packed; `source` is asked only where it was not packed before.
+    kernels::PackedView packed(const std::string& name, const Tensor& weight,
+                               const std::string& form, kernels::Format format,
+                               const Source& source, int threads);
+    // Any bytes that a kernel wants its weights in.
+    const std::byte* bytes(const std::string& name, const Tensor& weight, const std::string& form,
+                           kernels::Index count, const std::function<void(std::byte*)>& fill);
+
+    kernels::Index byte_size() const;  // of everything that is stored
+
+private:
+    std::string key(const std::string& name, const Tensor& weight, const std::string& form) const;
+
+    mutable std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<kernels::Buffer>> buffers_;
+    std::map<std::string, std::shared_ptr<kernels::PackedMatrix>> matrices_;
+};
+
+}  // namespace cait::engine

@@ -1,0 +1,43 @@
+#include "measure/evaluate_data.h"
+
+#include <memory>
+
+#include "cait/error.h"
+#include "measure/evaluate.h"
+#include "measure/evaluation_loader.h"
+#include "models/catalogue.h"
+
+namespace cait {
+
+namespace {
+
+std::vector<std::string> decisions_of(const Model& model, bool heads) {
+    const std::vector<std::string> all{"logits", "logits_class", "logits_dist"};
+    if (heads) {
+        try {
+            record(model.spec(), {.taps = all});
+            return all;
+        } catch (const UsageError&) {  // a model with one head does not offer the others
+        }
+    }
+    return {"logits"};
+}
+
+}  // namespace
+
+DataEvaluation evaluate_data(const Executor& executor, const Model& model,
+                             const DatasetPtr& dataset, const EvaluateDataOptions& options) {
+    const CommonConfig& common = model.spec().architecture->common();
+    const std::unique_ptr<Loader> loader = evaluation_loader(
+        dataset, model.preprocessing(), common.image_size,
+        {.batch = options.batch, .threads = options.threads, .skip_bad = options.skip_bad});
+    Evaluation evaluation = evaluate(executor, std::size_t(common.classes), *loader,
+                                     {.taps = decisions_of(model, options.heads),
+                                      .flip = options.flip,
+                                      .worst = options.worst,
+                                      .labels = dataset.get(),
+                                      .progress = options.progress});
+    return {std::move(evaluation), loader->bad_images()};
+}
+
+}  // namespace cait

@@ -1,0 +1,156 @@
+#include "cait/session.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "cait/error.h"
+#include "core/cpu_limit.h"
+#include "engine/plan.h"
+#include "models/catalogue.h"
+
+namespace cait {
+
+namespace {
+
+using engine::Index;
+
+// Weights that were packed are read no more. The pages that they were mapped to are given back; if
+// somebody does read them again, they come back as they were.
+void release_pages(const std::map<std::string, Tensor>& weights) {
+#if defined(MADV_PAGEOUT)
+    const auto page = std::uintptr_t(::sysconf(_SC_PAGESIZE));
+    for (const auto& [name, tensor] : weights) {
+        if (tensor.writable()) continue;
+        const auto begin = std::uintptr_t(tensor.bytes()) + page - 1;
+        const auto end = std::uintptr_t(tensor.bytes()) + tensor.byte_size();
+        const std::uintptr_t first = begin / page * page, last = end / page * page;
+        if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_PAGEOUT);
+    }
+#endif
+}
+
+// The first value that is not finite, or the count if all are.
+std::size_t first_non_finite(std::span<const float> values) {
+    constexpr std::size_t kBlock = 4096;
+    for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
+        const std::size_t end = std::min(values.size(), begin + kBlock);
+        float sum = 0;  // of zeros, unless something is not finite: then it is not a number
+        for (std::size_t i = begin; i < end; ++i) sum += values[i] * 0.0F;
+        if (sum == 0) continue;
+        for (std::size_t i = begin; i < end; ++i)
+            if (!std::isfinite(values[i])) return i;
+    }
+    return values.size();
+}
+
+void check_images(const Tensor& images, const Shape& expected) {
+    const bool fits = images.defined() && images.dtype() == DType::f32 &&
+                      images.shape().rank() == 4 && images.shape()[0] >= 0 &&
+                      images.shape() == expected.with_batch(images.shape()[0]);
+    if (!fits)
+        throw Error(fmt::format(
+            "[input] expected float32 images {}, found {}", expected.to_string(),
+            images.defined()
+                ? fmt::format("{} {}", name_of(images.dtype()), images.shape().to_string())
+                : std::string("none")));
+    if (images.shape()[0] == 0) throw Error("[input] expected at least one image, found none");
+    const std::size_t bad = first_non_finite(images.floats());
+    if (bad < images.floats().size())
+        throw Error(fmt::format("[input] image {}: expected finite values, found {}",
+                                bad / std::size_t(expected.count()), images.floats()[bad]));
+}
+
+}  // namespace
+
+struct Session::State {
+    Model model;
+    SessionOptions options;
+    int threads;
+    std::shared_ptr<engine::WeightStore> store = std::make_shared<engine::WeightStore>();
+    std::shared_ptr<kernels::ThreadPool> pool;
+    std::mutex mutex;
+    std::map<std::vector<std::string>, std::shared_ptr<const engine::Plan>> plans;
+    std::shared_ptr<const engine::Plan> last;
+
+    State(const Model& of, const SessionOptions& with)
+        : model(of),
+          options(with),
+          threads(with.threads > 0 ? with.threads : default_threads()),
+          pool(std::make_shared<kernels::ThreadPool>(threads)) {}
+
+    std::shared_ptr<const engine::Plan> plan(const std::vector<std::string>& taps) {
+        const std::lock_guard lock(mutex);
+        std::shared_ptr<const engine::Plan>& entry = plans[taps];
+        if (!entry) {
+            try {
+                entry = compile(taps);
+            } catch (...) {
+                plans.erase(taps);
+                throw;
+            }
+        }
+        return last = entry;
+    }
+
+    std::shared_ptr<const engine::Plan> compile(const std::vector<std::string>& taps) const {
+        const engine::PlanOptions how{.format = options.precision == Precision::bf16
+                                                    ? kernels::Format::bf16
+                                                    : kernels::Format::f32,
+                                      .batch = Index(std::max<std::size_t>(1, options.batch)),
+                                      .threads = threads};
+        auto plan = std::make_shared<engine::Plan>(record(model.spec(), {.taps = taps}),
+                                                   model.weights(), how, store, pool);
+        const std::size_t limit =
+            options.memory_limit != 0 ? options.memory_limit : memory_limit().usable();
+        const auto needed = std::size_t(plan->memory().bytes) * std::size_t(threads);
+        if (needed > limit)
+            throw Error(
+                fmt::format("{}: expected to need at most {} MiB beside the weights, found {} MiB "
+                            "({} threads); "
+                            "fewer threads, a smaller batch or smaller images need less",
+                            model.info().name, limit >> 20, needed >> 20, threads));
+        release_pages(model.weights());
+        return plan;
+    }
+};
+
+Session::Session(const Model& model, const SessionOptions& options)
+    : state_(std::make_shared<State>(model, options)) {
+    if (options.threads < 0)
+        throw UsageError(fmt::format("threads: expected 0 or more, found {}", options.threads));
+}
+
+void Session::prepare(const std::vector<std::string>& taps) const { state_->plan(taps); }
+
+std::map<std::string, Tensor> Session::run(const Tensor& images,
+                                           const std::vector<std::string>& taps) const {
+    const std::shared_ptr<const engine::Plan> plan = state_->plan(taps);
+    check_images(images, plan->input_shape());
+    const std::int64_t batch = images.shape()[0];
+    std::map<std::string, Tensor> results;
+    std::vector<float*> targets;
+    for (const engine::Plan::Output& output : plan->outputs()) {
+        Tensor& tensor = results[output.name];
+        tensor = Tensor::empty(DType::f32, output.shape.with_batch(batch));
+        targets.push_back(tensor.mutable_floats().data());
+    }
+    plan->run(images.floats().data(), batch, targets);
+    return results;
+}
+
+int Session::threads() const { return state_->threads; }
+
+SessionMemory Session::memory() const {
+    const std::lock_guard lock(state_->mutex);
+    SessionMemory memory{.weights = std::size_t(state_->store->byte_size()), .activations = 0};
+    if (state_->last)
+        memory.activations =
+            std::size_t(state_->last->memory().bytes) * std::size_t(state_->threads);
+    return memory;
+}
+
+}  // namespace cait

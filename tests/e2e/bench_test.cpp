@@ -1,0 +1,53 @@
+// `cait bench` as scripts read it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "e2e/tiny_models.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+const Words kTiny = {"cait_xxs24_224", "--set", "model.image_size=16", "--set",
+                     "model.patch=8",  "--set", "model.dim=16",        "--set",
+                     "model.depth=2",  "--set", "model.heads=2"};
+
+TEST(Bench, PrintsOneObjectForEachCombination) {
+    const Finished run = cait(Words{"bench"} + kTiny +
+                              Words{"--batch", "1,3", "--precision", "fp32,bf16", "--threads",
+                                    "1,2", "--runs", "4", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto list = nlohmann::json::parse(run.out);
+    ASSERT_EQ(list.size(), 8U);
+    for (const auto& one : list) {
+        EXPECT_EQ(one.at("model"), "cait_xxs24_224");
+        EXPECT_EQ(one.at("image_size"), 16);
+        EXPECT_EQ(one.at("runs"), 4);
+        for (const char* key : {"images_per_second", "p50_ms", "p99_ms", "gflops", "peak_share",
+                                "peak_mib", "first_ms", "weights_mib"})
+            EXPECT_GT(one.at(key).get<double>(), 0) << key;
+        EXPECT_LE(one.at("p50_ms"), one.at("p99_ms"));
+    }
+    EXPECT_EQ(list[0].at("batch"), 1);
+    EXPECT_EQ(list[7].at("precision"), "bf16");
+    EXPECT_EQ(list[7].at("threads"), 2);
+}
+
+TEST(Bench, TellsWhereTheTimeGoes) {
+    const Finished run =
+        cait(Words{"bench"} + kTiny + Words{"--batch", "2", "--seconds", "0.05", "--layers"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("attention_branch"));
+    EXPECT_THAT(run.out, HasSubstr("mlp_branch"));
+}
+
+TEST(Bench, RefusesWhatMakesNoSense) {
+    expect_refused(cait({"bench", "cait_xxs25_224"}), 2, {"nearest: cait_xxs24_224"});
+    expect_refused(cait(Words{"bench"} + kTiny + Words{"--batch", "0"}), 2, {"--batch", "found 0"});
+    expect_refused(cait(Words{"bench"} + kTiny + Words{"--precision", "fp8"}), 2, {"fp8"});
+}
+
+}  // namespace
+}  // namespace cait::e2e

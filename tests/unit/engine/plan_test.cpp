@@ -1,0 +1,88 @@
+#include "engine/plan.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "cait/error.h"
+#include "engine/steps/steps.h"
+#include "graph/builder.h"
+#include "models/catalogue.h"
+#include "support/small_models.h"
+#include "unit/data/support.h"
+#include "walkers/reference.h"
+
+namespace cait::engine {
+namespace {
+
+using data_test::error_of;
+using testing::HasSubstr;
+
+Plan plan_of(const std::string& model, const SettingList& settings, const PlanOptions& options) {
+    const Graph graph = record(configure(model, settings));
+    return Plan(graph, test::lively_weights(graph), options);
+}
+
+TEST(Plan, MemoryGrowsWithTheTokensNotWithTheirSquare) {
+    const auto bytes = [](const char* size) {
+        return plan_of("cait_xxs24_224", {{"image_size", size}, {"depth", "2"}}, {.batch = 1})
+            .memory()
+            .bytes;
+    };
+    const Index small = bytes("224"), large = bytes("896");  // 16 times as many tokens
+    EXPECT_LT(large, 20 * small);
+    EXPECT_LT(large, Index{100} << 20);
+}
+
+TEST(Plan, StepsShareOneArena) {
+    const Index shallow = plan_of("cait_xxs24_224", {{"depth", "2"}}, {.batch = 1}).memory().bytes;
+    const Index deep = plan_of("cait_xxs24_224", {{"depth", "8"}}, {.batch = 1}).memory().bytes;
+    EXPECT_EQ(deep, shallow);
+}
+
+TEST(Plan, EveryOpOfInferenceHasADirectForm) {
+    for (const Family& family : families())
+        for (const test::SmallPreset& preset : test::distinct_small_presets(family.name)) {
+            const Graph graph = record(configure(preset.name, preset.settings));
+            const Computation computation = computation_of(graph, test::lively_weights(graph));
+            for (const Node& node : computation.graph.nodes)
+                EXPECT_TRUE(steps::has_direct_form(node.op)) << preset.name << " " << node.name;
+        }
+}
+
+// The decompositions run as well: each op by itself equals the reference.
+TEST(Plan, RunsAGraphThatWasTakenApart) {
+    for (const char* family : {"cait", "volo", "resmlp", "patchconvnet", "regnet", "ceit"}) {
+        const test::SmallPreset preset = test::distinct_small_presets(family).front();
+        const ModelSpec spec = configure(preset.name, preset.settings);
+        const Graph graph = decompose(record(spec));
+        const WeightMap weights = test::lively_weights(graph);
+        const Tensor images = test::random_images(spec, 2);
+        const Tensor expected = run_reference(graph, images, weights).at("logits");
+        std::vector<float> logits(std::size_t(expected.count()));
+        float* targets[] = {logits.data()};
+        Plan(graph, weights, {.threads = 2}).run(images.floats().data(), 2, targets);
+        for (std::size_t i = 0; i < logits.size(); ++i)
+            EXPECT_NEAR(logits[i], expected.floats()[i], 1e-4) << family;
+    }
+}
+
+TEST(Plan, ProfileAccountsForEveryStep) {
+    const Plan plan = plan_of("cait_xxs24_224", test::kSmall, {.batch = 2});
+    std::vector<double> seconds(plan.steps().size());
+    const std::vector<float> images(std::size_t(2 * plan.input_shape().count()), 0.5F);
+    plan.profile(images.data(), 2, seconds);
+    EXPECT_GT(std::accumulate(seconds.begin(), seconds.end(), 0.0), 0);
+    EXPECT_EQ(plan.steps().front().op, "patch_embed");
+}
+
+TEST(Plan, RefusesWhatIsForTraining) {
+    const ModelSpec spec = configure("cait_xxs24_224", test::kSmall);
+    const Graph graph = record(spec, {.mode = Mode::train});
+    EXPECT_THAT(error_of([&] { Plan(graph, test::lively_weights(graph), {}); }),
+                HasSubstr("recorded for inference"));
+    EXPECT_THAT(error_of([&] { Plan(record(spec), {}, {}); }), HasSubstr("no weights for"));
+}
+
+}  // namespace
+}  // namespace cait::engine

@@ -1,0 +1,130 @@
+#include "cait/session.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <thread>
+
+#include "cait/error.h"
+#include "support/near.h"
+#include "support/small_models.h"
+#include "unit/data/support.h"
+
+namespace cait {
+namespace {
+
+using data_test::error_of;
+using testing::AllOf;
+using testing::HasSubstr;
+
+Model tiny(const std::string& name = "cait_xxs24_224") {
+    return Model::create(name, test::kSmall, 5);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return std::ranges::equal(a.floats(), b.floats());
+}
+
+TEST(Session, GivesTheLogitsOfAnyNumberOfImages) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 2, .batch = 2});
+    const Tensor images = test::random_images(model.spec(), 7);
+    const Tensor logits = session.run(images).at("logits");
+    EXPECT_EQ(logits.shape(), (Shape{7, 5}));
+    EXPECT_TRUE(same_bits(logits, session.run(images).at("logits")));  // twice, the same bits
+}
+
+TEST(Session, OtherTapsShareThePackedWeights) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 2);
+    session.run(images);
+    const std::size_t before = session.memory().weights;
+    const auto both = session.run(images, {"logits", "self_attention.0"});
+    EXPECT_EQ(both.size(), 2U);
+    EXPECT_EQ(session.memory().weights, before);
+}
+
+TEST(Session, BadImagesAreNamedAndTheSessionStaysUsable) {
+    const Model model = tiny();
+    const Session session(model);
+    Tensor images = test::random_images(model.spec(), 2);
+    const Tensor expected = session.run(images).at("logits");
+    const auto problem = [&](const Tensor& with, std::vector<std::string> taps = {}) {
+        return error_of([&] { session.run(with, taps); });
+    };
+    EXPECT_THAT(problem(Tensor::zeros(DType::f32, {1, 3, 8, 16})),
+                AllOf(HasSubstr("[B, 3, 16, 16]"), HasSubstr("[1, 3, 8, 16]")));
+    EXPECT_THAT(problem(Tensor::zeros(DType::f64, {1, 3, 16, 16})), HasSubstr("float64"));
+    EXPECT_THAT(problem(Tensor::zeros(DType::f32, {0, 3, 16, 16})), HasSubstr("at least one"));
+    EXPECT_THAT(problem({}), HasSubstr("found none"));
+    EXPECT_THAT(problem(images, {"logit"}), HasSubstr("logit"));
+    for (const float bad : {NAN, INFINITY, -INFINITY}) {
+        Tensor broken = Tensor::of(images.shape(), images.floats());
+        broken.mutable_floats()[800] = bad;
+        EXPECT_THAT(problem(broken), AllOf(HasSubstr("image 1"), HasSubstr("finite")));
+    }
+    EXPECT_TRUE(same_bits(session.run(images).at("logits"), expected));
+}
+
+TEST(Session, APlanBeyondTheMemoryLimitIsRefused) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 2, .batch = 8, .memory_limit = 100});
+    EXPECT_THAT(error_of([&] { session.run(test::random_images(model.spec(), 1)); }),
+                AllOf(HasSubstr("cait_xxs24_224"), HasSubstr("MiB")));
+    EXPECT_THAT(error_of([&] { Session(model, {.threads = -1}); }), HasSubstr("threads"));
+}
+
+TEST(Session, EightThreadsAtOnceGetTheirOwnAnswers) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 2, .batch = 4});
+    const Tensor images = test::random_images(model.spec(), 8);
+    const Tensor expected = session.run(images).at("logits");
+    const auto size = images.count() / 8, classes = expected.count() / 8;
+    std::vector<std::thread> callers;
+    std::atomic<int> wrong = 0;
+    for (std::int64_t i = 0; i < 8; ++i)
+        callers.emplace_back([&, i] {
+            const Tensor one = Tensor::of(
+                {1, 3, 16, 16}, images.floats().subspan(std::size_t(i * size), std::size_t(size)));
+            for (int round = 0; round < 20; ++round) {
+                const Tensor logits = session.run(one).at("logits");
+                if (!std::ranges::equal(
+                        logits.floats(),
+                        expected.floats().subspan(std::size_t(i * classes), std::size_t(classes))))
+                    ++wrong;
+            }
+        });
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(Session, TwoModelsInOneProcessDoNotMix) {
+    const Model first = tiny(), second = tiny("deit_tiny_patch16_224");
+    const Session a(first, {.threads = 2}), b(second, {.threads = 2});
+    const Tensor images = test::random_images(first.spec(), 3);
+    const Tensor from_a = a.run(images).at("logits"), from_b = b.run(images).at("logits");
+    EXPECT_FALSE(same_bits(from_a, from_b));
+    EXPECT_TRUE(same_bits(a.run(images).at("logits"), from_a));
+}
+
+TEST(Session, AForkedProcessCanGoOn) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 2, .batch = 4});
+    const Tensor images = test::random_images(model.spec(), 5);
+    const Tensor expected = session.run(images).at("logits");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        ::_exit(same_bits(session.run(images).at("logits"), expected) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_TRUE(same_bits(session.run(images).at("logits"), expected));
+}
+
+}  // namespace
+}  // namespace cait
