@@ -1,0 +1,204 @@
+"""Who takes part in `./dev bench compare`: the files that a peer reads, its process, the check that
+its logits are right, and a turn of it or of cait."""
+import json
+import select
+import signal
+import subprocess
+import time
+from array import array
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PEER = Path(__file__).with_name("inference_peer.py")
+FILES = Path(__file__).parent.parent / "build/peer-models"
+BATCHES = (8, 1)  # the first is the number of images in the input of all
+# What a peer is tried with before its best setting joins the rounds, and what that reads.
+SETTINGS = {
+    "OpenVINO": {"latency": "onnx", "throughput": "onnx"},
+    "ONNX Runtime": {"spinning": "onnx", "not spinning": "onnx"},
+    "PyTorch": {"eager": "weights", "channels last": "weights", "compiled": "compiled"},
+}
+TOLERANCE = {"fp32": 1e-3, "bf16": 0.25}  # of how far the images' logits lie apart
+PATIENCE = 300  # seconds for a peer to load or to answer on a busy machine
+PAUSE = 0.3  # seconds, so that threads that still spin after their turn fall asleep
+
+
+@dataclass
+class Case:
+    model: str
+    batch: int
+    precision: str
+    threads: int
+    cait: str
+    python: str
+    environment: dict[str, str]
+
+    @property
+    def folder(self) -> Path:
+        return FILES / self.model
+
+    def __str__(self) -> str:
+        return f"{self.model}, batch {self.batch}, {self.precision}"
+
+
+@dataclass
+class Contender:
+    name: str
+    setting: str = ""
+    process: subprocess.Popen | None = None  # none: cait, which starts anew for each turn
+    errors: Path | None = None  # the process's stderr
+    rates: list[float] = field(default_factory=list)  # images/s by round
+    p50: list[float] = field(default_factory=list)  # ms by round
+
+
+class Failed(Exception):
+    """A contender cannot take part; the text goes into the table."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def how_it_ended(code: int, errors: str) -> str:
+    """In the words that go into the table; the last line of stderr is usually the exception."""
+    if code < 0:
+        return f"died with {signal.Signals(-code).name}"
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    return "failed: " + (lines[-1] if lines else f"exit code {code}")[:100]
+
+
+# --- The same weights, the same logits ----------------------------------------------------------
+
+def prepare(case: Case, what: str) -> dict:
+    """Makes what a peer reads, unless it is there from an earlier run."""
+    stamp = case.folder / (f"{what}.done" if what == "weights" else
+                           f"{what}-{case.batch}-{case.threads}.done")
+    if stamp.exists():
+        return json.loads(stamp.read_text())
+    say(f"{case.model}: making {what}" + ("" if what == "weights" else f" for batch {case.batch}"))
+    case.folder.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [case.python, "-B", str(PEER), "prepare", what, str(case.folder), case.model, "--batch",
+         str(case.batch), "--threads", str(case.threads)],
+        capture_output=True, text=True, env=case.environment)
+    if done.returncode != 0:
+        raise Failed(f"{what}: {how_it_ended(done.returncode, done.stderr)}")
+    answers = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    stamp.write_text(answers[-1] if answers else "{}")
+    return json.loads(stamp.read_text())
+
+
+def read_npy(path: Path) -> array:
+    """The float32 values of a version 1 file: Debian's Python has no NumPy of its own."""
+    data = path.read_bytes()
+    start = 10 + int.from_bytes(data[8:10], "little")
+    if data[:6] != b"\x93NUMPY" or b"'<f4'" not in data[10:start]:
+        raise Failed(f"{path.name}: not a float32 .npy file")
+    return array("f", data[start:])
+
+
+def check_logits(case: Case, path: Path) -> float:
+    """The largest difference to PyTorch's plain logits, as a share of how far the logits of one
+    class lie apart among the images."""
+    expected, found = read_npy(case.folder / "logits.npy"), read_npy(path)
+    classes = len(expected) // max(BATCHES)
+    spread = max(max(expected[c::classes]) - min(expected[c::classes]) for c in range(classes))
+    if not found or len(found) % classes:
+        raise Failed(f"gave {len(found)} logits instead of {classes} for each image")
+    share = max(abs(a - b) for a, b in zip(found, expected)) / spread
+    if not share <= TOLERANCE[case.precision]:
+        raise Failed(f"logits differ by {share:.2g} of their spread")
+    return share
+
+
+# --- Contenders ---------------------------------------------------------------------------------
+
+def ask(contender: Contender, line: str = "") -> dict:
+    """The next answer, after sending a line if there is one."""
+    process = contender.process
+    with suppress(BrokenPipeError):
+        if line:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+    answered, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    answer = process.stdout.readline() if answered else ""
+    if answer:
+        return json.loads(answer)
+    code = close(contender)
+    if not answered:
+        raise Failed(f"no answer in {PATIENCE} s")
+    raise Failed(how_it_ended(code, contender.errors.read_text(errors="replace")))
+
+
+def close(contender: Contender) -> int:
+    """Ends the process, if there is one; its exit code."""
+    process = contender.process
+    if not process:
+        return 0
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.stdout.close()
+    return process.wait()
+
+
+def start_peer(case: Case, name: str, setting: str) -> tuple[Contender, str]:
+    """A peer that has loaded the model and computes the right logits, and its version."""
+    prepare(case, SETTINGS[name][setting])
+    errors = case.folder / f"{name} {setting}.log"
+    with errors.open("w") as log:
+        process = subprocess.Popen(
+            [case.python, "-B", str(PEER), "serve", name, setting, str(case.folder), case.model,
+             "--batch", str(case.batch), "--threads", str(case.threads), "--precision",
+             case.precision],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+            env=case.environment)
+    contender = Contender(name, setting, process, errors)
+    ready = ask(contender)
+    try:
+        check_logits(case, Path(ready["logits"]))
+    except Failed:
+        close(contender)
+        raise
+    return contender, ready["version"]
+
+
+def cait_arguments(case: Case) -> list[str]:
+    weights = case.folder / "weights.safetensors"
+    return ["--precision", case.precision] + (["--weights", str(weights)] if weights.exists()
+                                              else [])
+
+
+def run_cait(case: Case, arguments: list[str]) -> str:
+    done = subprocess.run([case.cait, *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(how_it_ended(done.returncode, done.stderr))
+    return done.stdout
+
+
+def check_cait(case: Case) -> float:
+    output = case.folder / f"cait {case.precision}.npy"
+    run_cait(case, ["forward", "--model", case.model, *cait_arguments(case), "--input",
+                    str(case.folder / "images.npy"), "--output", str(output)])
+    return check_logits(case, output)
+
+
+def turn_of_cait(case: Case, seconds: float) -> dict:
+    text = run_cait(case, ["bench", case.model, *cait_arguments(case), "--batch", str(case.batch),
+                           "--threads", str(case.threads), "--seconds", str(seconds), "--json"])
+    try:
+        result = next(one for one in json.loads(text) if one["batch"] == case.batch)
+        return {name: float(result[name]) for name in ("images_per_second", "p50_ms")}
+    except (ValueError, KeyError, TypeError, StopIteration) as error:
+        raise Failed(f"failed: no result for batch {case.batch} in its JSON") from error
+
+
+def take_turn(case: Case, contender: Contender, seconds: float) -> dict:
+    time.sleep(PAUSE)
+    if contender.process:
+        return ask(contender, f"run {seconds}")
+    return turn_of_cait(case, seconds)
