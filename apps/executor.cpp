@@ -14,6 +14,9 @@ void ExecutorOptions::add_to(CLI::App& command) {
     command.add_option("--batch", batch, "Images that go through together")
         ->check(CLI::Range(1, 65536))
         ->capture_default_str();
+    command.add_option(
+        "--packed", cache,
+        "File that keeps packed weights for the next start: made if it is not there");
 }
 
 void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation) {
@@ -25,7 +28,8 @@ std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOption
     return std::make_unique<EngineExecutor>(
         model, SessionOptions{.precision = precision_of(options.precision),
                               .threads = options.threads,
-                              .batch = options.batch});
+                              .batch = options.batch,
+                              .cache = options.cache});
 }
 
 Precision precision_of(const std::string& word) {

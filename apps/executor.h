@@ -14,8 +14,9 @@ struct ExecutorOptions {
     std::string precision = "fp32";
     int threads = 0;  // 0: all that there are
     std::size_t batch = 16;
+    std::string cache;  // file for packed weights
 
-    // --executor, --precision and --batch
+    // --executor, --precision, --batch and --packed
     void add_to(CLI::App& command);
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,9 @@ struct SessionOptions {
     Precision precision = Precision::fp32;
     int threads = 0;        // 0: as many processors as this process may use
     std::size_t batch = 8;  // images that run() is usually given: memory is laid out for these
+    // Keeps packed weights from one start to the next: made if it is not there, mapped if it is,
+    // and made anew where the model's weights or the processor have changed. Empty: none.
+    std::filesystem::path cache = {};
     // Bytes that a session may need beside the weights; 0: what the machine or the container has.
     std::size_t memory_limit = 0;
 };

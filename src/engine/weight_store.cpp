@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "kernels/dispatch.h"
+
 namespace cait::engine {
 
 namespace {
@@ -64,8 +66,10 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
                                         const Source& source, int threads) {
     const std::lock_guard lock(mutex_);
     const char* suffix = format == kernels::Format::f32 ? "packed f32" : "packed bf16";
-    std::shared_ptr<kernels::PackedMatrix>& entry =
-        matrices_[key(name, weight, fmt::format("{} {}", form, suffix))];
+    const std::string known = key(name, weight, fmt::format("{} {}", form, suffix));
+    if (const kernels::PackedView* view = file_ ? file_->find(known) : nullptr)
+        return mapped_[known] = *view;
+    std::shared_ptr<kernels::PackedMatrix>& entry = matrices_[known];
     if (!entry) {
         auto made = std::make_shared<kernels::PackedMatrix>();
         made->pack(source(), format, threads);
@@ -74,11 +78,24 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
     return entry->view();
 }
 
+WeightStore::WeightStore(std::filesystem::path cache)
+    : cache_(std::move(cache)), file_(cache_.empty() ? nullptr : PackedFile::open(cache_)) {}
+
+void WeightStore::save() const {
+    const std::lock_guard lock(mutex_);
+    if (cache_.empty() || matrices_.empty()) return;
+    std::map<std::string, kernels::PackedView> all = mapped_;
+    for (const auto& [known, matrix] : matrices_) all[known] = matrix->view();
+    PackedFile::write(cache_, all);
+}
+
 Index WeightStore::byte_size() const {
     const std::lock_guard lock(mutex_);
     Index total = 0;
     for (const auto& [name, buffer] : buffers_) total += buffer->size();
     for (const auto& [name, matrix] : matrices_) total += matrix->bytes();
+    for (const auto& [name, view] : mapped_)
+        total += kernels::products(view.format).packed_bytes(view.rows, view.columns);
     return total;
 }
 

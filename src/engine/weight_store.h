@@ -9,12 +9,17 @@
 #include <string>
 
 #include "cait/tensor.h"
+#include "engine/packed_file.h"
 #include "kernels/packed_matrix.h"
 
 namespace cait::engine {
 
 class WeightStore {
 public:
+    WeightStore() = default;
+    // Packed weights are looked for in `cache` first, which save() makes or renews.
+    explicit WeightStore(std::filesystem::path cache);
+
     using Fill = std::function<void(float*)>;
     using Source = std::function<kernels::PackSource()>;
 
@@ -32,14 +37,20 @@ public:
     const std::byte* bytes(const std::string& name, const Tensor& weight, const std::string& form,
                            kernels::Index count, const std::function<void(std::byte*)>& fill);
 
+    // Writes the packed weights to the cache if it lacks some of them.
+    void save() const;
+
     kernels::Index byte_size() const;  // of everything that is stored
 
 private:
     std::string key(const std::string& name, const Tensor& weight, const std::string& form) const;
 
+    std::filesystem::path cache_;
+    std::shared_ptr<const PackedFile> file_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<kernels::Buffer>> buffers_;
     std::map<std::string, std::shared_ptr<kernels::PackedMatrix>> matrices_;
+    std::map<std::string, kernels::PackedView> mapped_;  // of the cache, those that were asked for
 };
 
 }  // namespace cait::engine

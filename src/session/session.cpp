@@ -70,7 +70,7 @@ struct Session::State {
     Model model;
     SessionOptions options;
     int threads;
-    std::shared_ptr<engine::WeightStore> store = std::make_shared<engine::WeightStore>();
+    std::shared_ptr<engine::WeightStore> store;
     std::shared_ptr<kernels::ThreadPool> pool;
     std::mutex mutex;
     std::map<std::vector<std::string>, std::shared_ptr<const engine::Plan>> plans;
@@ -80,6 +80,7 @@ struct Session::State {
         : model(of),
           options(with),
           threads(with.threads > 0 ? with.threads : default_threads()),
+          store(std::make_shared<engine::WeightStore>(with.cache)),
           pool(std::make_shared<kernels::ThreadPool>(threads)) {}
 
     std::shared_ptr<const engine::Plan> plan(const std::vector<std::string>& taps) {
@@ -113,6 +114,7 @@ struct Session::State {
                             "({} threads); "
                             "fewer threads, a smaller batch or smaller images need less",
                             model.info().name, limit >> 20, needed >> 20, threads));
+        store->save();
         release_pages(model.weights());
         return plan;
     }

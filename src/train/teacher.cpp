@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "cait/error.h"
+#include "session/engine_executor.h"
 #include "torch/convert.h"
+#include "torch/torch_session.h"
 
 namespace cait {
 
@@ -77,9 +79,6 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
                  at::Device device, const std::optional<Preprocessing>& given,
                  const std::vector<std::string>& classes)
     : temperature_(distill.temperature), caches_(distill.cache) {
-    context_.precision = precision;
-    context_.memory = std::make_shared<CpuMemory>();
-    context_.weights_version = 0;  // a teacher does not learn
     const CommonConfig& pupil = student.architecture->common();
     const Model model = load_teacher(distill, pupil.classes);
     const CommonConfig& common = model.spec().architecture->common();
@@ -87,9 +86,12 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
     size_ = common.image_size;
     match_classes(model, student, classes, device);
     check_same("channels", common.channels, name_, pupil.channels, student.name);
-    executor_ = std::make_unique<TorchExecutor>(teacher_graph(model.spec(), distill.kind));
-    for (const auto& [name, tensor] : model.weights())
-        weights_[name] = to_torch(tensor).to(device, at::kFloat, false, /*copy=*/true);
+    grid_ = teacher_graph(model.spec(), distill.kind).patch_grid;
+    if (device.is_cpu())
+        executor_ = std::make_unique<EngineExecutor>(
+            model, SessionOptions{.precision = precision, .threads = at::get_num_threads()});
+    else
+        executor_ = make_torch_session(model, precision, device.str());
 
     const Preprocessing& wanted = model.preprocessing();
     if (!given || (given->mean == wanted.mean && given->std == wanted.std)) return;
@@ -146,19 +148,19 @@ at::Tensor Teacher::prepared(const at::Tensor& images) const {
     return gain_.defined() ? result * gain_ + offset_ : result;
 }
 
-at::Tensor Teacher::logits(const at::Tensor& images) {
+at::Tensor Teacher::run(const at::Tensor& images, const std::string& tap) const {
     const at::NoGradGuard no_gradients;
-    const at::Tensor logits = executor_->run(prepared(images), weights_, context_).at("logits");
-    return as_student(logits).to(at::kFloat);
+    const Tensor shown = share_torch(prepared(images).to(at::kCPU, at::kFloat).contiguous());
+    return as_student(to_torch(executor_->run(shown, {tap}).at(tap)).to(images.device()));
 }
+
+at::Tensor Teacher::logits(const at::Tensor& images) { return run(images, "logits"); }
 
 at::Tensor Teacher::token_probabilities(const at::Tensor& images, Grid grid) {
     const at::NoGradGuard no_gradients;
-    const at::Tensor logits =  // [B, N, K]
-        as_student(executor_->run(prepared(images), weights_, context_).at(kTokenLogits))
-            .to(at::kFloat);
+    const at::Tensor logits = run(images, kTokenLogits);  // [B, N, K]
     const at::Tensor found = at::softmax(logits / temperature_, -1);
-    const Grid own = executor_->graph().patch_grid;
+    const Grid own = grid_;
     const at::Tensor map =
         found.transpose(1, 2).reshape({found.size(0), found.size(2), own.height, own.width});
     return at::upsample_bilinear2d(map, {grid.height, grid.width}, false)

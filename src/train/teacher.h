@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "cait/train.h"
+#include "core/executor.h"
 #include "data/sample_key.h"
+#include "graph/graph.h"
 #include "models/catalogue.h"
 #include "recipe/recipe.h"
-#include "torch/executor.h"
 
 namespace cait {
 
@@ -49,6 +50,8 @@ public:
 
 private:
     at::Tensor prepared(const at::Tensor& images) const;
+    // What the network answers to prepared images, on their device.
+    at::Tensor run(const at::Tensor& images, const std::string& tap) const;
     void match_classes(const Model& model, const ModelSpec& student,
                        const std::vector<std::string>& classes, at::Device device);
     // Values per class in the student's order; the last dimension are the classes.
@@ -57,11 +60,10 @@ private:
     std::string name_;
     std::string note_;
     at::Tensor order_;  // [K] of the teacher's classes; undefined: the student's order
-    std::unique_ptr<TorchExecutor> executor_;
-    TorchTensors weights_;
+    std::unique_ptr<Executor> executor_;  // the engine on a CPU, LibTorch elsewhere
+    Grid grid_;                           // of its tokens
     ImageSize size_;
     at::Tensor gain_, offset_;  // [C, 1, 1]; undefined: the normalisation is the same
-    EvaluateContext context_;
     double temperature_;
     bool caches_;
     std::unordered_map<std::uint64_t, at::Tensor> cache_;  // [K] on the CPU

@@ -1,5 +1,6 @@
 #include "cait/session.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,6 +125,34 @@ TEST(Session, AForkedProcessCanGoOn) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
     EXPECT_TRUE(same_bits(session.run(images).at("logits"), expected));
+}
+
+TEST(Session, PackedWeightsAreKeptOnDiskAndCheckedAgainstTheModel) {
+    const auto file =
+        std::filesystem::path(testing::TempDir()) / fmt::format("packed_{}.bin", ::getpid());
+    std::filesystem::remove(file);
+    const Model model = tiny();
+    const Tensor images = test::random_images(model.spec(), 2);
+    const Tensor expected = Session(model).run(images).at("logits");
+    const auto run = [&](const Model& with) {
+        return Session(with, {.cache = file}).run(images).at("logits");
+    };
+    EXPECT_TRUE(same_bits(run(model), expected));
+    ASSERT_TRUE(std::filesystem::exists(file));
+    const auto written = std::filesystem::last_write_time(file);
+    EXPECT_TRUE(same_bits(run(model), expected));  // mapped
+    EXPECT_EQ(std::filesystem::last_write_time(file), written);
+    // Other weights find none of theirs in it.
+    const Model other = Model::create("cait_xxs24_224", test::kSmall, 6);
+    EXPECT_TRUE(same_bits(run(other), Session(other).run(images).at("logits")));
+    // Rubbish, and a file that was cut off, are replaced.
+    for (const std::uintmax_t size :
+         {std::uintmax_t{10}, std::uintmax_t{70}, std::filesystem::file_size(file) - 64}) {
+        std::filesystem::resize_file(file, size);
+        EXPECT_TRUE(same_bits(run(model), expected)) << size;
+        EXPECT_TRUE(same_bits(run(model), expected)) << size;
+    }
+    std::filesystem::remove(file);
 }
 
 }  // namespace

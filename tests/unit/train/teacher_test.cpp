@@ -7,6 +7,7 @@
 
 #include "cait/error.h"
 #include "torch/convert.h"
+#include "torch/executor.h"
 #include "unit/core/temporary_folder.h"
 
 namespace cait {
