@@ -29,7 +29,7 @@ std::string shards_uri(const PackArguments& arguments, std::size_t shards) {
 }
 
 void run(const PackArguments& arguments) {
-    const DatasetPtr dataset = arguments.data.open();
+    const DatasetPtr dataset = arguments.data.open_training_part();
     PackOptions options = arguments.options;
     options.shuffle = !arguments.no_shuffle;
     PackResult result;

@@ -26,7 +26,7 @@ void run(const SplitArguments& arguments) {
     if (fs::absolute(kept_file).lexically_normal() ==
         fs::absolute(held_out_file).lexically_normal())
         throw UsageError(fmt::format("--output: expected two files, found '{}' twice", kept_file));
-    const DatasetPtr dataset = arguments.data.open();
+    const DatasetPtr dataset = arguments.data.open_training_part();
     std::vector<std::int64_t> labels;
     labels.reserve(dataset->size());
     for (std::size_t i = 0; i < dataset->size(); ++i) labels.push_back(dataset->label(i));

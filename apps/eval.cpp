@@ -48,10 +48,7 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
     arguments->executor.batch = 32;
     arguments->executor.add_to(*command);
     add_threads_option(*command, arguments->threads);
-    command
-        ->add_option("--tta", arguments->tta, "flip: mean of the logits of image and mirror image")
-        ->check(CLI::IsMember({"none", "flip"}))
-        ->capture_default_str();
+    add_tta_option(*command, arguments->tta);
     command->add_option("--crop-ratio", arguments->crop_ratio,
                         "Crop size over resized size; default: the model's");
     command

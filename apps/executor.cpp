@@ -19,6 +19,12 @@ void ExecutorOptions::add_to(CLI::App& command) {
         "File that keeps packed weights for the next start: made if it is not there");
 }
 
+void add_tta_option(CLI::App& command, std::string& tta) {
+    command.add_option("--tta", tta, "flip: mean of the logits of image and mirror image")
+        ->check(CLI::IsMember({"none", "flip"}))
+        ->capture_default_str();
+}
+
 void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation) {
     if (options.executor == "torch") continue_in_torch(invocation);
 }

@@ -20,6 +20,8 @@ struct ExecutorOptions {
     void add_to(CLI::App& command);
 };
 
+void add_tta_option(CLI::App& command, std::string& tta);
+
 // With LibTorch asked for, `cait` goes on as `cait-torch` and does not come back from here.
 void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation);
 

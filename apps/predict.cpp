@@ -43,10 +43,7 @@ void add_predict_command(CLI::App& app, const Invocation& invocation) {
         ->capture_default_str();
     arguments->executor.add_to(*command);
     add_threads_option(*command, arguments->threads);
-    command
-        ->add_option("--tta", arguments->tta, "flip: mean of the logits of image and mirror image")
-        ->check(CLI::IsMember({"none", "flip"}))
-        ->capture_default_str();
+    add_tta_option(*command, arguments->tta);
     CLI::Option* json =
         command->add_flag("--json", arguments->json, "One JSON list instead of lines");
     CLI::Option* jsonl =

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "data.h"
+#include "models/catalogue.h"
 #include "progress.h"
 #include "published/weight_cache.h"
 
@@ -32,19 +33,32 @@ bool matches(const PublishedWeights& weights, const std::vector<std::string>& fi
            });
 }
 
+// Publishers do not name sizes; float32 parameters are nearly all of a file.
+std::int64_t about_bytes(const PublishedWeights& weights) {
+    std::int64_t parameters = 0;
+    for (const ParamSpec& spec : record(configure(std::string(weights.model))).params)
+        parameters += spec.shape.count();
+    return parameters * std::int64_t(sizeof(float));
+}
+
 nlohmann::json to_json(const PublishedWeights& weights, bool cached) {
-    nlohmann::json entry{{"model", weights.model},       {"weights", weights.argument()},
-                         {"address", weights.address()}, {"file", weights.file()},
-                         {"by_hand", weights.by_hand()}, {"cached", cached},
-                         {"sha256", nlohmann::json()},   {"note", weights.note}};
+    nlohmann::json entry{{"model", weights.model},
+                         {"weights", weights.argument()},
+                         {"address", weights.address()},
+                         {"file", weights.file()},
+                         {"by_hand", weights.by_hand()},
+                         {"cached", cached},
+                         {"sha256", nlohmann::json()},
+                         {"note", weights.note},
+                         {"about_bytes", about_bytes(weights)}};
     if (const auto checksum = weights.checksum()) entry["sha256"] = checksum->hex;
     return entry;
 }
 
 void print_line(const PublishedWeights& weights, bool cached) {
     const char* state = cached ? "cached" : weights.by_hand() ? "by hand" : "";
-    fmt::print("{:<34} {:<18} {:<7} {}\n", weights.model, weights.argument(), state,
-               weights.address());
+    fmt::print("{:<34} {:<18} {:>9} {:<7} {}\n", weights.model, weights.argument(),
+               "~" + bytes_text(about_bytes(weights)), state, weights.address());
 }
 
 void list(const ListArguments& arguments) {

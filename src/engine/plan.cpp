@@ -54,6 +54,16 @@ Computation computation_of(const Graph& graph, const WeightMap& weights) {
 struct Plan::Lane {
     kernels::Buffer arena;
     kernels::Workspace scratch;
+    std::vector<View> results;  // the caller's memory, by output
+
+    explicit Lane(const std::vector<View>& outputs) : results(outputs) {
+        for (View& view : results) {
+            view.memory = View::Memory::fixed;
+            view.offset = 0;
+            view.image_step = view.count();
+            view.steps = dense_steps(view.extents);
+        }
+    }
 };
 
 struct Plan::State {
@@ -101,7 +111,7 @@ std::unique_ptr<Plan::State> Plan::acquire() const {
         }
     }
     auto state = std::make_unique<State>();
-    state->lanes.resize(std::size_t(options_.threads));
+    for (int i = 0; i < options_.threads; ++i) state->lanes.emplace_back(output_views_);
     return state;
 }
 
@@ -125,15 +135,9 @@ void Plan::run_group(Lane& lane, const float* images, Index first, Index count, 
                       .scratch = &lane.scratch};
     run_steps(frame);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-        const View& from = output_views_[i];
-        const Index size = from.count();
-        // The caller's memory, as a view that the copy below understands.
-        View to{.memory = View::Memory::fixed,
-                .fixed = results[i] + first * size,
-                .image_step = size,
-                .extents = from.extents,
-                .steps = dense_steps(from.extents)};
-        copy_strided(frame, from, to);
+        View& to = lane.results[i];
+        to.fixed = results[i] + first * to.image_step;
+        copy_strided(frame, output_views_[i], to);
     }
 }
 
@@ -162,7 +166,7 @@ void Plan::run(const float* images, Index batch, std::span<float* const> results
 
 void Plan::profile(const float* images, Index batch, std::span<double> seconds) const {
     using Clock = std::chrono::steady_clock;
-    Lane lane;
+    Lane lane(output_views_);
     lane.arena.grow(std::max<Index>(1, memory_.bytes));
     for (Index first = 0; first < batch; first += memory_.group) {
         const Frame frame{.images = std::min(memory_.group, batch - first),

@@ -1,7 +1,4 @@
 // cait/train.h: a forward pass over as many images as are given, a batch at a time.
-#include <algorithm>
-#include <cstring>
-
 #include "cait/error.h"
 #include "cait/train.h"
 #include "torch/torch_session.h"

@@ -224,6 +224,21 @@ TEST_F(Data, SplitWritesListsThatCanBeReadBack) {
     EXPECT_NE(read(path("val.csv")), before);
 }
 
+TEST_F(Data, SplitAndPackTakeTheTrainingPartAndSaySo) {
+    data_test::put_class_folders(folder_ / "set/train", 2, 4);
+    data_test::put_class_folders(folder_ / "set/val", 2, 1);
+    const std::string uri = "folder:" + path("set");
+    const Finished split = run({"split", uri, "--fraction", "0.25", "--output",
+                                path("a.csv") + "," + path("b.csv")});
+    EXPECT_EQ(split.status, 0) << split.err;
+    EXPECT_THAT(split.err, HasSubstr("note: the training part"));
+    EXPECT_THAT(split.out, AllOf(HasSubstr("a.csv: 6 images"), HasSubstr("b.csv: 2 images")));
+    const Finished packed = run({"pack", uri, path("shards")});
+    EXPECT_EQ(packed.status, 0) << packed.err;
+    EXPECT_THAT(packed.err, HasSubstr("note: the training part"));
+    EXPECT_THAT(packed.out, HasSubstr("8 images"));
+}
+
 TEST_F(Data, SplitRefusesWhatItCannotDo) {
     const std::string uri = folders(2, 2);
     const std::string lists = path("a.csv") + "," + path("b.csv");

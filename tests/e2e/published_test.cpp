@@ -56,7 +56,7 @@ TEST_F(Published, AreFetchedOnceAndThenTakenFromTheCache) {
     EXPECT_EQ(second.status, 0) << second.err;
     EXPECT_THAT(server_.requests(), ElementsAre(kPath));
     EXPECT_THAT(cait({"weights", "list", "cait_xxs24_224"}).out,
-                AllOf(HasSubstr("cached"), HasSubstr("https://dl.fbaipublicfiles.com" + kPath)));
+                AllOf(HasSubstr("cached"), HasSubstr(" ~47.8 MB "), HasSubstr("https://dl.fbaipublicfiles.com" + kPath)));
 }
 
 TEST_F(Published, GoOnWhenTheConnectionBreaks) {

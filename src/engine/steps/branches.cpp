@@ -44,6 +44,19 @@ void fill_options(Compiler& c, const op::BranchOptions& op, const Places& at, co
     branch.format = c.format();
 }
 
+// x is overwritten where nobody else reads it.
+template <class Branch, class Forward>
+void emit_branch(Compiler& c, const View& x, const Branch& branch, const Forward& forward) {
+    const View to = c.may_overwrite(x, 0) ? x : c.make(x.extents);
+    c.emit({x, to}, [=](const Frame& f) {
+        Branch now = branch;
+        now.batch = f.images;
+        now.threads = f.threads;
+        forward(now, f, f.at(x), f.at(to));
+    });
+    c.result(to);
+}
+
 const float* optional_floats(Compiler& c, bool given, std::size_t i) {
     return given ? c.weight_floats(i) : nullptr;
 }
@@ -60,14 +73,10 @@ void emit(Compiler& c, const op::MlpBranch& op) {
     branch.bias1 = optional_floats(c, op.bias1, at.bias1);
     branch.weight2 = c.packed_weight(at.weight2);
     branch.bias2 = optional_floats(c, op.bias2, at.bias2);
-    const View to = c.may_overwrite(x, 0) ? x : c.make(x.extents);
-    c.emit({x, to}, [=](const Frame& f) {
-        kernels::MlpBranch now = branch;
-        now.batch = f.images;
-        now.threads = f.threads;
-        kernels::mlp_branch_forward(now, f.at(x), f.at(to), nullptr, *f.scratch);
-    });
-    c.result(to);
+    emit_branch(c, x, branch,
+                [](const kernels::MlpBranch& now, const Frame& f, const float* from, float* to) {
+                    kernels::mlp_branch_forward(now, from, to, nullptr, *f.scratch);
+                });
 }
 
 void emit(Compiler& c, const op::AttentionBranch& op) {
@@ -81,14 +90,11 @@ void emit(Compiler& c, const op::AttentionBranch& op) {
     branch.bias_qkv = optional_floats(c, op.bias1, at.bias1);
     branch.weight_proj = c.packed_weight(at.weight2);
     branch.bias_proj = optional_floats(c, op.bias2, at.bias2);
-    const View to = c.may_overwrite(x, 0) ? x : c.make(x.extents);
-    c.emit({x, to}, [=](const Frame& f) {
-        kernels::AttentionBranch now = branch;
-        now.batch = f.images;
-        now.threads = f.threads;
-        kernels::attention_branch_forward(now, f.at(x), f.at(to), {}, *f.scratch);
-    });
-    c.result(to);
+    emit_branch(
+        c, x, branch,
+        [](const kernels::AttentionBranch& now, const Frame& f, const float* from, float* to) {
+            kernels::attention_branch_forward(now, from, to, {}, *f.scratch);
+        });
 }
 
 }  // namespace cait::engine::steps

@@ -31,6 +31,19 @@ void in_window(const Shape& s, std::int64_t row, std::int64_t column, const Visi
         }
 }
 
+// `all` and `one` are the same example with three images and with the first of them alone; their
+// kernels' options are `options(example)`.
+template <class Example, class Options>
+void expect_same_bits(Example& all, Example& one, const Options& options) {
+    const Floats expected = all.run(), alone = one.run();
+    EXPECT_EQ(alone, Floats(expected.begin(), expected.begin() + one.out_size()));
+    for (const int threads : kThreadCounts) {
+        options(all).threads = options(one).threads = threads;
+        EXPECT_EQ(all.run(), expected) << threads;
+        EXPECT_EQ(one.run(), alone) << threads;
+    }
+}
+
 inline double activated(kernels::Epilogue::Activation kind, double x) {
     using enum kernels::Epilogue::Activation;
     switch (kind) {
