@@ -98,6 +98,7 @@ nlohmann::json to_json(const BenchResult& r) {
             {"first_ms", r.first_ms},
             {"weights_mib", r.weights_mib},
             {"activations_mib", r.activations_mib},
+            {"resident_mib", r.resident_mib},
             {"peak_mib", r.peak_mib}};
 }
 

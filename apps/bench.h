@@ -34,7 +34,8 @@ struct BenchResult {
     double start_ms = 0;    // packing the weights and laying out memory
     double first_ms = 0;    // the first run
     double weights_mib = 0, activations_mib = 0;
-    double peak_mib = 0;  // of the process so far
+    double resident_mib = 0;  // of the process after the last run
+    double peak_mib = 0;      // of the process so far
 };
 
 struct LayerTime {

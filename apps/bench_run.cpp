@@ -1,12 +1,11 @@
 // Measures for `cait bench`.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "bench.h"
 #include "cait/session.h"
+#include "core/own_memory.h"
 #include "core/philox.h"
 #include "engine/plan.h"
 #include "kernels/peak.h"
@@ -42,12 +41,6 @@ double peak_of(const BenchCase& with) {
             best = std::max(best, kernels::measure_peak(kind, with.threads, kSeconds));
     if (best > 0) return best;  // bfloat16 without instructions is computed as float32
     return kernels::measure_peak(kernels::peak_kinds().front(), with.threads, kSeconds);
-}
-
-double peak_rss_mib() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return double(usage.ru_maxrss) / 1024;
 }
 
 double quantile(const std::vector<double>& sorted, double q) {
@@ -99,7 +92,8 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
     constexpr double kMib = 1024 * 1024;
     result.weights_mib = double(session.memory().weights) / kMib;
     result.activations_mib = double(session.memory().activations) / kMib;
-    result.peak_mib = peak_rss_mib();
+    result.resident_mib = double(own_memory("VmRSS")) / kMib;
+    result.peak_mib = double(own_memory("VmHWM")) / kMib;
     return result;
 }
 

@@ -33,10 +33,16 @@ class Case:
     cait: str
     python: str
     environment: dict[str, str]
+    size: int = 0  # of the image; 0: the model's own
 
     @property
     def folder(self) -> Path:
-        return FILES / self.model
+        return FILES / (f"{self.model}-{self.size}" if self.size else self.model)
+
+    @property
+    def peer_arguments(self) -> list[str]:
+        return [str(self.folder), self.model, "--batch", str(self.batch), "--threads",
+                str(self.threads), "--size", str(self.size)]
 
     def __str__(self) -> str:
         return f"{self.model}, batch {self.batch}, {self.precision}"
@@ -79,8 +85,7 @@ def prepare(case: Case, what: str) -> dict:
     say(f"{case.model}: making {what}" + ("" if what == "weights" else f" for batch {case.batch}"))
     case.folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [case.python, "-B", str(PEER), "prepare", what, str(case.folder), case.model, "--batch",
-         str(case.batch), "--threads", str(case.threads)],
+        [case.python, "-B", str(PEER), "prepare", what, *case.peer_arguments],
         capture_output=True, text=True, env=case.environment)
     if done.returncode != 0:
         raise Failed(f"{what}: {how_it_ended(done.returncode, done.stderr)}")
@@ -152,9 +157,8 @@ def start_peer(case: Case, name: str, setting: str) -> tuple[Contender, str]:
     errors = case.folder / f"{name} {setting}.log"
     with errors.open("w") as log:
         process = subprocess.Popen(
-            [case.python, "-B", str(PEER), "serve", name, setting, str(case.folder), case.model,
-             "--batch", str(case.batch), "--threads", str(case.threads), "--precision",
-             case.precision],
+            [case.python, "-B", str(PEER), "serve", name, setting, *case.peer_arguments,
+             "--precision", case.precision],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
             env=case.environment)
     contender = Contender(name, setting, process, errors)
@@ -189,10 +193,11 @@ def check_cait(case: Case) -> float:
 
 def turn_of_cait(case: Case, seconds: float) -> dict:
     text = run_cait(case, ["bench", case.model, *cait_arguments(case), "--batch", str(case.batch),
-                           "--threads", str(case.threads), "--seconds", str(seconds), "--json"])
+                           "--threads", str(case.threads), "--seconds", str(seconds), "--json",
+                           *(["--size", str(case.size)] if case.size else [])])
     try:
         result = next(one for one in json.loads(text) if one["batch"] == case.batch)
-        return {name: float(result[name]) for name in ("images_per_second", "p50_ms")}
+        return {name: float(result[name]) for name in ("images_per_second", "p50_ms", "peak_mib")}
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise Failed(f"failed: no result for batch {case.batch} in its JSON") from error
 

@@ -58,6 +58,12 @@ def different_images(size: tuple[int, int, int]) -> np.ndarray:
     return (1.5 * np.kron(coarse, np.ones((32, 32))) + 0.3 * fine).astype(np.float32)
 
 
+def fresh_model(options: argparse.Namespace):
+    import timm
+    other = {"img_size": options.size} if options.size else {}
+    return timm.create_model(options.model, **other).eval()
+
+
 def write_weights(options: argparse.Namespace) -> None:
     """The weights under timm's names, the images, and PyTorch's plain logits as the reference."""
     import timm
@@ -67,9 +73,10 @@ def write_weights(options: argparse.Namespace) -> None:
         print(json.dumps({"missing": f"not in timm {timm.__version__}"}))
         return
     torch.manual_seed(0)
-    model = timm.create_model(options.model).eval()
+    model = fresh_model(options)
     give_every_branch_weight(model)
-    images = different_images(model.pretrained_cfg["input_size"])
+    size = model.pretrained_cfg["input_size"]
+    images = different_images((3, options.size, options.size) if options.size else size)
     options.folder.mkdir(parents=True, exist_ok=True)
     with torch.inference_mode():
         np.save(options.folder / "logits.npy", model(torch.from_numpy(images)).numpy())
@@ -79,11 +86,10 @@ def write_weights(options: argparse.Namespace) -> None:
 
 
 def torch_model(options: argparse.Namespace):
-    import timm
     import torch
     from safetensors.torch import load_file
     torch.set_num_threads(options.threads)
-    model = timm.create_model(options.model).eval()
+    model = fresh_model(options)
     model.load_state_dict(load_file(options.folder / "weights.safetensors"))
     return model, torch.from_numpy(batch_of(options.folder, options.batch))
 
@@ -187,9 +193,27 @@ def torch_peer(options: argparse.Namespace) -> tuple[Step, Measure, str]:
 PEERS = {"OpenVINO": openvino_peer, "ONNX Runtime": onnxruntime_peer, "PyTorch": torch_peer}
 
 
+def load_libraries(peer: str) -> None:
+    """What they need to be there at all does not count as a model's memory."""
+    if peer == "PyTorch":
+        import timm  # noqa: F401
+    elif peer == "OpenVINO":
+        import openvino
+        openvino.Core().get_property("CPU", "FULL_DEVICE_NAME")  # loads its code for the CPU
+    else:
+        import onnxruntime  # noqa: F401
+
+
+def resident_mib(field: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) / 1024
+
+
 def serve(options: argparse.Namespace) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints goes to the log
+    load_libraries(options.peer)
+    idle = resident_mib("VmRSS")
     step, measure, version = PEERS[options.peer](options)
     output = options.folder / f"{options.peer} {options.setting} {options.precision}.npy"
     np.save(output, np.asarray(step(), dtype=np.float32))
@@ -199,7 +223,8 @@ def serve(options: argparse.Namespace) -> None:
         step()  # the others' data is in the caches
         seconds, calls = measure(float(line.split()[1]))
         print(json.dumps({"images_per_second": options.batch * len(calls) / seconds,
-                          "p50_ms": 1000 * statistics.median(calls)}), file=answers, flush=True)
+                          "p50_ms": 1000 * statistics.median(calls),
+                          "peak_mib": resident_mib("VmHWM") - idle}), file=answers, flush=True)
 
 
 def main() -> None:
@@ -215,6 +240,7 @@ def main() -> None:
         command.add_argument("model")
         command.add_argument("--batch", type=int, default=1)
         command.add_argument("--threads", type=int, default=2)
+        command.add_argument("--size", type=int, default=0, help="of the image; 0: the model's")
     options = parser.parse_args()
     if options.command == "serve":
         serve(options)

@@ -1,6 +1,7 @@
 """What `./dev bench compare` leaves behind: the table in docs/performance.md, which is also where
 the rows of models that did not run this time are taken from, and the chart docs/inference.svg."""
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 PEERS = ["OpenVINO", "ONNX Runtime", "PyTorch"]
@@ -32,9 +33,14 @@ def row(model: str, batch: int, precision: str, cells: dict[str, str],
             *(f"{ratios[peer]:.2f}" if peer in ratios else "–" for peer in PEERS)]
 
 
+def table_lines(lines: list[list[str]]) -> str:
+    """The first one is the header."""
+    ruled = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in ruled)
+
+
 def table(rows: list[list[str]]) -> str:
-    lines = [HEADER, ["---"] * len(HEADER), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return table_lines([HEADER, *rows])
 
 
 def model_of(cells: list[str]) -> str:
@@ -81,21 +87,29 @@ def merge(text: str, rows: list[list[str]], conditions: str,
     return merged, dict(sorted(said.items(), key=lambda item: place(item[0])))
 
 
+def replace_between(document: Path, begin: str, renewed: Callable[[str], str]) -> None:
+    """What stands between the line `begin` and the next END becomes renewed(what stood there)."""
+    text = document.read_text()
+    before, found, rest = text.partition(begin)
+    old, ended, after = rest.partition(END)
+    if not found or not ended:
+        raise SystemExit(f"{document}: expected the lines {begin} and {END}")
+    document.write_text(f"{before}{begin}\n{renewed(old)}{END}{after}")
+
+
 def chart_of(document: Path) -> Path:
     return document.with_name("inference.svg")
 
 
 def write(document: Path, rows: list[list[str]], conditions: str, order: list[str]) -> None:
-    text = document.read_text()
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"{document}: expected the lines {BEGIN} and {END} once each")
-    before, rest = text.split(BEGIN)
-    old, after = rest.split(END)
-    merged, said = merge(old, rows, conditions, order)
     image = f"![Images per second by model and program]({chart_of(document).name})"
-    document.write_text(f"{before}{BEGIN}\n{table(merged)}\n\n{condition_lines(said)}\n\n{image}\n"
-                        f"{END}{after}")
-    chart_of(document).write_text(chart(merged))
+
+    def renewed(old: str) -> str:
+        merged, said = merge(old, rows, conditions, order)
+        chart_of(document).write_text(chart(merged))
+        return f"{table(merged)}\n\n{condition_lines(said)}\n\n{image}\n"
+
+    replace_between(document, BEGIN, renewed)
 
 
 # --- Chart --------------------------------------------------------------------------------------

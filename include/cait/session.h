@@ -29,7 +29,7 @@ struct SessionOptions {
 
 struct SessionMemory {
     std::size_t weights = 0;      // packed
-    std::size_t activations = 0;  // results between steps of one run, all threads together
+    std::size_t activations = 0;  // all that one run needs beside them, all threads together
 };
 
 // Any number of threads may call run() at the same time; one of them uses the session's threads,

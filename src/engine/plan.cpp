@@ -1,5 +1,7 @@
 #include "engine/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -52,7 +54,7 @@ Computation computation_of(const Graph& graph, const WeightMap& weights) {
 }
 
 struct Plan::Lane {
-    kernels::Buffer arena;
+    kernels::Buffer arena;  // results between steps
     kernels::Workspace scratch;
     std::vector<View> results;  // the caller's memory, by output
 
@@ -96,10 +98,53 @@ Plan::Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& opti
     const Index one = lay_out(compiler.buffers()).floats;
     memory_.group = group_of(options_, one);
     layout_ = lay_out(for_images(compiler.buffers(), memory_.group));
-    memory_.bytes = layout_.floats * Index(sizeof(float));
+    memory_.results = std::max<Index>(1, layout_.floats * Index(sizeof(float)));
+    check_memory(memory_.results * options_.threads);
+    idle_.push_back(make_state());
+    for (const Lane& lane : idle_.back()->lanes)
+        memory_.total += lane.arena.size() + lane.scratch.bytes();
+    check_memory(memory_.total);
 }
 
 Plan::~Plan() = default;
+
+void Plan::check_memory(Index bytes) const {
+    if (options_.memory_limit == 0 || bytes <= options_.memory_limit) return;
+    throw Error(fmt::format(
+        "{}: expected to need at most {} MiB beside the weights, found {} MiB ({} threads); "
+        "fewer threads, a smaller batch or smaller images need less",
+        options_.name, options_.memory_limit >> 20, bytes >> 20, options_.threads));
+}
+
+// All memory that runs of any batch will need: every step is run for every number of images that
+// run_group() is given, with nobody at work.
+std::unique_ptr<Plan::State> Plan::make_state() const {
+    auto state = std::make_unique<State>();
+    for (int i = 0; i < options_.threads; ++i) {
+        Lane& lane = state->lanes.emplace_back(output_views_);
+        lane.arena.grow(memory_.results);
+    }
+    kernels::IdlePool nobody;
+    const kernels::UsePool use(nobody);
+    const auto measure = [&](Lane& lane, Index images, int threads) {
+        run_steps(frame_of(lane, lane.arena.floats(), images, threads));
+    };
+    Lane& first = state->lanes.front();
+    for (Index images = 1; images <= memory_.group; ++images) measure(first, images, 1);
+    for (Lane& lane : state->lanes) lane.scratch.match(first.scratch);
+    for (Index images = 1; images < std::min<Index>(options_.threads, memory_.group + 1); ++images)
+        measure(first, images, options_.threads);
+    return state;
+}
+
+Frame Plan::frame_of(Lane& lane, const float* images, Index count, int threads) const {
+    return {.images = count,
+            .threads = threads,
+            .input = images,
+            .arena = lane.arena.floats(),
+            .offsets = layout_.offsets.data(),
+            .scratch = &lane.scratch};
+}
 
 std::unique_ptr<Plan::State> Plan::acquire() const {
     {
@@ -110,9 +155,7 @@ std::unique_ptr<Plan::State> Plan::acquire() const {
             return state;
         }
     }
-    auto state = std::make_unique<State>();
-    for (int i = 0; i < options_.threads; ++i) state->lanes.emplace_back(output_views_);
-    return state;
+    return make_state();
 }
 
 void Plan::release(std::unique_ptr<State> state) const {
@@ -126,13 +169,7 @@ void Plan::run_steps(const Frame& frame) const {
 
 void Plan::run_group(Lane& lane, const float* images, Index first, Index count, int threads,
                      std::span<float* const> results) const {
-    lane.arena.grow(std::max<Index>(1, memory_.bytes));
-    const Frame frame{.images = count,
-                      .threads = threads,
-                      .input = images + first * input_shape_.count(),
-                      .arena = lane.arena.floats(),
-                      .offsets = layout_.offsets.data(),
-                      .scratch = &lane.scratch};
+    const Frame frame = frame_of(lane, images + first * input_shape_.count(), count, threads);
     run_steps(frame);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         View& to = lane.results[i];
@@ -166,21 +203,17 @@ void Plan::run(const float* images, Index batch, std::span<float* const> results
 
 void Plan::profile(const float* images, Index batch, std::span<double> seconds) const {
     using Clock = std::chrono::steady_clock;
-    Lane lane(output_views_);
-    lane.arena.grow(std::max<Index>(1, memory_.bytes));
+    std::unique_ptr<State> state = acquire();
     for (Index first = 0; first < batch; first += memory_.group) {
-        const Frame frame{.images = std::min(memory_.group, batch - first),
-                          .threads = 1,
-                          .input = images + first * input_shape_.count(),
-                          .arena = lane.arena.floats(),
-                          .offsets = layout_.offsets.data(),
-                          .scratch = &lane.scratch};
+        const Frame frame = frame_of(state->lanes.front(), images + first * input_shape_.count(),
+                                     std::min(memory_.group, batch - first), 1);
         for (std::size_t i = 0; i < steps_.size(); ++i) {
             const auto start = Clock::now();
             steps_[i].run(frame);
             seconds[i] += std::chrono::duration<double>(Clock::now() - start).count();
         }
     }
+    release(std::move(state));
 }
 
 }  // namespace cait::engine

@@ -24,12 +24,15 @@ struct PlanOptions {
     kernels::Format format = kernels::Format::f32;
     Index batch = 8;  // images that run() is usually given; more are taken in turns
     int threads = 1;
+    std::string name = "plan";  // of the model, for messages
+    Index memory_limit = 0;     // bytes that a run may need beside the weights; 0: any
 };
 
-// What one run, or one thread of it, needs beside the weights.
+// What one run needs beside the weights, known before anything runs.
 struct PlanMemory {
-    Index group = 1;  // images that a thread takes at a time
-    Index bytes = 0;  // of one thread's results between steps
+    Index group = 1;    // images that a thread takes at a time
+    Index results = 0;  // bytes of one thread's results between steps
+    Index total = 0;    // bytes of all threads: results, and what kernels need while they work
 };
 
 class Plan {
@@ -63,7 +66,10 @@ private:
     struct Lane;   // the memory of one thread
     struct State;  // of one run
 
+    Frame frame_of(Lane& lane, const float* images, Index count, int threads) const;
     void run_steps(const Frame& frame) const;
+    std::unique_ptr<State> make_state() const;
+    void check_memory(Index bytes) const;
     void run_group(Lane& lane, const float* images, Index first, Index count, int threads,
                    std::span<float* const> results) const;
     std::unique_ptr<State> acquire() const;

@@ -125,24 +125,21 @@ void transform(const Frame& frame, const View& from, const View& to, const Op& o
     });
 }
 
+// By one thread: sums keep their order. The kept axes alone are filled and finished; in between
+// comes every element of `from` in turn.
 template <class Op>
-void reduce(const Frame& frame, const View& from, const View& to, float start, float factor,
-            const Op& op) {
-    // The kept axes alone, to fill and to finish; then every element of `from` in turn.
-    View kept = to;
-    for (std::size_t axis = 0; axis < kept.rank(); ++axis)
-        if (kept.steps[axis] == 0) kept.extents[axis] = 1;
+void reduce(const Frame& frame, const View& from, const View& to, const View& kept, float start,
+            float factor, const Op& op) {
     float* out = frame.at(to);
     const float* in = frame.at(from);
     const Walk<1> fill({&kept}, frame.images);
+    const Walk<2> walk({&from, &to}, frame.images);
     const auto for_kept = [&](const auto& each) {
         fill.run(0, fill.outer(), [&](const auto& at, Index count, const auto& steps) {
             for (Index i = 0; i < count; ++i) each(out[at[0] + i * steps[0]]);
         });
     };
-    for_kept([&](float& y) { y = start; });
-    const Walk<2> walk({&from, &to}, frame.images);
-    walk.run(0, walk.outer(), [&](const auto& at, Index count, const auto& steps) {
+    const auto fold = [&](const auto& at, Index count, const auto& steps) {
         const float* x = in + at[0];
         float* y = out + at[1];
         if (steps[1] == 0) {
@@ -155,8 +152,12 @@ void reduce(const Frame& frame, const View& from, const View& to, float start, f
             for (Index i = 0; i < count; ++i)
                 y[i * steps[1]] = op(y[i * steps[1]], x[i * steps[0]]);
         }
+    };
+    frame.share(1, [&](Index, Index) {
+        for_kept([&](float& y) { y = start; });
+        walk.run(0, walk.outer(), fold);
+        if (factor != 1) for_kept([&](float& y) { y *= factor; });
     });
-    if (factor != 1) for_kept([&](float& y) { y *= factor; });
 }
 
 }  // namespace
@@ -177,11 +178,12 @@ void scale_strided(const Frame& frame, const View& from, float factor, float off
     transform(frame, from, to, [=](float x) { return factor * x + offset; });
 }
 
-void reduce_strided(const Frame& frame, Fold op, const View& from, const View& to, float factor) {
+void reduce_strided(const Frame& frame, Fold op, const View& from, const View& to, const View& kept,
+                    float factor) {
     if (op == Fold::sum)
-        reduce(frame, from, to, 0, factor, [](float a, float b) { return a + b; });
+        reduce(frame, from, to, kept, 0, factor, [](float a, float b) { return a + b; });
     else
-        reduce(frame, from, to, -__builtin_inff(), factor,
+        reduce(frame, from, to, kept, -__builtin_inff(), factor,
                [](float a, float b) { return a > b ? a : b; });
 }
 

@@ -17,7 +17,9 @@ void scale_strided(const Frame& frame, const View& from, float factor, float off
                    const View& to);
 
 enum class Fold { sum, max };
-// `to` has step 0 along the axes that are reduced; times `factor` in the end.
-void reduce_strided(const Frame& frame, Fold op, const View& from, const View& to, float factor);
+// `to` has the extents of `from`, with step 0 along the axes that are reduced; `kept` is the same
+// with extent 1 there. Times `factor` in the end.
+void reduce_strided(const Frame& frame, Fold op, const View& from, const View& to, const View& kept,
+                    float factor);
 
 }  // namespace cait::engine

@@ -10,6 +10,7 @@
 
 #include "cait/tensor.h"
 #include "engine/packed_file.h"
+#include "engine/slabs.h"
 #include "kernels/packed_matrix.h"
 
 namespace cait::engine {
@@ -43,13 +44,15 @@ public:
     kernels::Index byte_size() const;  // of everything that is stored
 
 private:
-    std::string key(const std::string& name, const Tensor& weight, const std::string& form) const;
+    std::string key(const std::string& name, const Tensor& weight, const std::string& form);
 
     std::filesystem::path cache_;
     std::shared_ptr<const PackedFile> file_;
     mutable std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<kernels::Buffer>> buffers_;
-    std::map<std::string, std::shared_ptr<kernels::PackedMatrix>> matrices_;
+    Slabs memory_;
+    std::map<const std::byte*, Tensor> held_;  // that keys name by their place
+    std::map<std::string, const std::byte*> buffers_;
+    std::map<std::string, kernels::PackedView> matrices_;
     std::map<std::string, kernels::PackedView> mapped_;  // of the cache, those that were asked for
 };
 

@@ -13,10 +13,9 @@ PackedView pack_into(const PackSource& source, Format format, void* memory) {
     return {memory, format, kernels.layout, source.rows, source.columns};
 }
 
-void PackedMatrix::pack(const PackSource& source, Format format, int threads) {
+PackedView pack_into(const PackSource& source, Format format, void* memory, int threads) {
     constexpr Index kStep = 96;  // columns that a packed matrix can be cut at, see ProductArgs
     const ProductKernels& kernels = products(format);
-    std::byte* memory = buffer_.grow(kernels.packed_bytes(source.rows, source.columns));
     const Index steps = (source.columns + kStep - 1) / kStep;
     const int workers = int(std::max<Index>(1, std::min<Index>(steps, threads)));
     run_workers(workers, [&](int worker) {
@@ -26,9 +25,15 @@ void PackedMatrix::pack(const PackSource& source, Format format, int threads) {
         part.columns = end - begin;
         part.data = static_cast<const std::byte*>(source.data) +
                     begin * source.column_step * size_of(source.format);
-        kernels.pack(part, memory + kernels.packed_bytes(source.rows, begin));
+        kernels.pack(part,
+                     static_cast<std::byte*>(memory) + kernels.packed_bytes(source.rows, begin));
     });
-    view_ = {memory, format, kernels.layout, source.rows, source.columns};
+    return {memory, format, kernels.layout, source.rows, source.columns};
+}
+
+void PackedMatrix::pack(const PackSource& source, Format format, int threads) {
+    const Index bytes = products(format).packed_bytes(source.rows, source.columns);
+    view_ = pack_into(source, format, buffer_.grow(bytes), threads);
 }
 
 PackSource forward_source(const float* weight, Index outputs, Index inputs) {

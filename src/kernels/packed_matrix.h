@@ -24,6 +24,7 @@ private:
 
 // Into the caller's memory of products(format).packed_bytes(…).
 PackedView pack_into(const PackSource& source, Format format, void* memory);
+PackedView pack_into(const PackSource& source, Format format, void* memory, int threads);
 
 // weight [outputs, inputs] for y = x · weight^T, and for dx = dy · weight (with dy scaled by `gain`
 // [outputs] first, if given).

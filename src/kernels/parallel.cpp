@@ -14,8 +14,8 @@ UsePool::UsePool(WorkerPool& pool) : before_(current_pool) { current_pool = &poo
 UsePool::~UsePool() { current_pool = before_; }
 
 void run_workers(int workers, FunctionRef<void(int)> work) {
-    if (workers == 1) return work(0);
     if (current_pool != nullptr) return current_pool->run(workers, work);
+    if (workers == 1) return work(0);
     std::exception_ptr problem;
     // OpenMP may give fewer threads than asked for; some then run several workers.
 #pragma omp parallel for num_threads(workers) schedule(static, 1)

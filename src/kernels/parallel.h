@@ -35,6 +35,12 @@ public:
     virtual void run(int workers, FunctionRef<void(int)> work) = 0;
 };
 
+// Nobody works: kernels only take the memory that they would need, see Plan.
+class IdlePool final : public WorkerPool {
+public:
+    void run(int, FunctionRef<void(int)>) override {}
+};
+
 // While it lives, the calling thread's run_workers() goes to `pool`.
 class UsePool {
 public:

@@ -90,6 +90,14 @@ struct Workspace {
     Buffer memory;
     Buffer list;     // which images are computed
     Buffer between;  // what one step of a call leaves to the next
+
+    Index bytes() const { return memory.size() + list.size() + between.size(); }
+    // As large as another one.
+    void match(const Workspace& other) {
+        memory.grow(other.memory.size());
+        list.grow(other.list.size());
+        between.grow(other.between.size());
+    }
 };
 
 }  // namespace cait::kernels

@@ -98,22 +98,17 @@ struct Session::State {
     }
 
     std::shared_ptr<const engine::Plan> compile(const std::vector<std::string>& taps) const {
+        const std::size_t limit =
+            options.memory_limit != 0 ? options.memory_limit : memory_limit().usable();
         const engine::PlanOptions how{.format = options.precision == Precision::bf16
                                                     ? kernels::Format::bf16
                                                     : kernels::Format::f32,
                                       .batch = Index(std::max<std::size_t>(1, options.batch)),
-                                      .threads = threads};
+                                      .threads = threads,
+                                      .name = model.info().name,
+                                      .memory_limit = Index(limit)};
         auto plan = std::make_shared<engine::Plan>(record(model.spec(), {.taps = taps}),
                                                    model.weights(), how, store, pool);
-        const std::size_t limit =
-            options.memory_limit != 0 ? options.memory_limit : memory_limit().usable();
-        const auto needed = std::size_t(plan->memory().bytes) * std::size_t(threads);
-        if (needed > limit)
-            throw Error(
-                fmt::format("{}: expected to need at most {} MiB beside the weights, found {} MiB "
-                            "({} threads); "
-                            "fewer threads, a smaller batch or smaller images need less",
-                            model.info().name, limit >> 20, needed >> 20, threads));
         store->save();
         release_pages(model.weights());
         return plan;
@@ -149,9 +144,7 @@ int Session::threads() const { return state_->threads; }
 SessionMemory Session::memory() const {
     const std::lock_guard lock(state_->mutex);
     SessionMemory memory{.weights = std::size_t(state_->store->byte_size()), .activations = 0};
-    if (state_->last)
-        memory.activations =
-            std::size_t(state_->last->memory().bytes) * std::size_t(state_->threads);
+    if (state_->last) memory.activations = std::size_t(state_->last->memory().total);
     return memory;
 }
 

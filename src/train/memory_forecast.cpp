@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 
 #include "core/cpu_limit.h"
+#include "core/own_memory.h"
 #include "models/catalogue.h"
 
 namespace cait {
@@ -14,14 +14,6 @@ namespace {
 constexpr int kLoaderBatches = 3;    // one in use, two ahead: LoaderOptions::prefetch
 constexpr double kRehearsal = 2e10;  // multiply-adds that a rehearsal may cost
 constexpr double kUsedShare = 0.9;   // of what is left: the system needs some for files
-
-// A line of /proc/self/status, in bytes.
-std::int64_t own_memory(const std::string& field) {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1)) * 1024;
-    return 0;
-}
 
 // The most memory that the process had at once during `work`.
 template <class Work>

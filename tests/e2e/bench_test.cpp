@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cait/model.h"
 #include "e2e/tiny_models.h"
+#include "unit/core/temporary_folder.h"
 
 namespace cait::e2e {
 namespace {
@@ -33,6 +35,18 @@ TEST(Bench, PrintsOneObjectForEachCombination) {
     EXPECT_EQ(list[0].at("batch"), 1);
     EXPECT_EQ(list[7].at("precision"), "bf16");
     EXPECT_EQ(list[7].at("threads"), 2);
+}
+
+// Weights are packed and their file's pages given back; what else there is stays small.
+TEST(Bench, SteadyMemoryIsThePackedWeightsAndLittleMore) {
+    const TemporaryFolder folder;
+    const std::string weights = (folder / "xxs.safetensors").string();
+    Model::create("cait_xxs24_224").save(weights);
+    const Finished run = cait({"bench", weights, "--batch", "8", "--runs", "2", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto one = nlohmann::json::parse(run.out).at(0);
+    EXPECT_LE(one.at("resident_mib").get<double>(), one.at("weights_mib").get<double>() + 61)
+        << run.out;  // 64 MB
 }
 
 TEST(Bench, TellsWhereTheTimeGoes) {

@@ -68,7 +68,8 @@ void emit(Compiler& c, const op::Reduce& op) {
     for (const std::int64_t axis : op.axes) target.steps[image_axis(shape, axis)] = 0;
     const Fold fold = op.kind == op::Reduce::Kind::max ? Fold::max : Fold::sum;
     const float factor = op.kind == op::Reduce::Kind::mean ? 1.0F / float(reduced) : 1.0F;
-    c.emit({from, kept}, [=](const Frame& f) { reduce_strided(f, fold, from, target, factor); });
+    c.emit({from, kept},
+           [=](const Frame& f) { reduce_strided(f, fold, from, target, kept, factor); });
     c.result(*reshaped(kept, image_extents(c.node().shape)));
 }
 

@@ -61,8 +61,10 @@ Index mix_any(const MixArgs& args, const float* input, float* output) {
 }  // namespace
 
 void mix_heads(const MixArgs& args, const float* input, float* output) {
-    const Index done =
-        args.heads == 4 ? mix_whole<4>(args, input, output) : mix_any(args, input, output);
+    const Index done = args.heads == 4   ? mix_whole<4>(args, input, output)
+                       : args.heads == 6 ? mix_whole<6>(args, input, output)
+                       : args.heads == 8 ? mix_whole<8>(args, input, output)
+                                         : mix_any(args, input, output);
     if (done < args.count) mix_rest(args, input, output, done);
 }
 

@@ -13,8 +13,11 @@ constexpr Index kRows = kWidth == 16 ? 8 : 4;
 constexpr Index kVectors = 3;
 constexpr Index kColumns = kVectors * kWidth;
 constexpr Index kDepth = kWidth == 16 ? 192 : 256;
-constexpr Index kManyRows = 96;
 constexpr Index kFarFloats = 1 << 18;
+// A block of sums for a right-hand side that lies far: more rows, so that it is read more seldom,
+// and fewer columns, so that the block still lies in the first-level cache.
+constexpr Index kFarRows = 128, kFarColumns = 48;
+static_assert(kFarRows * kFarColumns <= kBlockRows * kBlockColumns);
 
 // K is cut into equal blocks of at most kDepth.
 Index block_depth(Index k) {
@@ -168,12 +171,14 @@ void multiply_rows(const ProductArgs& whole, Index row, Block block) {
     ProductArgs args = whole;
     const bool into_c = whole.epilogue == nullptr || whole.accumulate;
     float* c = whole.c == nullptr ? nullptr : whole.c + row * whole.c_ld;
-    const Index most = whole.epilogue == nullptr && whole.k <= kDepth ? whole.n : kBlockColumns;
+    const Index most = whole.epilogue == nullptr && whole.k <= kDepth ? whole.n
+                       : block.rows > kBlockRows                      ? kFarColumns
+                                                                      : kBlockColumns;
     for (Index column = 0; column < whole.n; column += most) {
         const Index left = whole.n - column;
         block.columns = left < most ? left : most;
         block.c = into_c ? c + column : static_cast<float*>(whole.scratch);
-        block.c_ld = into_c ? whole.c_ld : kBlockColumns;
+        block.c_ld = into_c ? whole.c_ld : most;
         args.column_begin = whole.column_begin + column;
         multiply_block(args, block);
         if (whole.epilogue != nullptr)
@@ -201,10 +206,12 @@ Block gathered(const ProductArgs& args, Index row, Index rows, float* memory) {
     return {rows, 0, memory, kRows, kRows * args.k, true, nullptr, 0};
 }
 
-// Calls each(first row, rows).
+// Calls each(first row, rows) for blocks of about the same size.
 template <class Each>
 void for_row_blocks(Index m, Index most, const Each& each) {
-    for (Index row = 0; row < m; row += most) each(row, m - row < most ? m - row : most);
+    const Index blocks = (m + most - 1) / most;
+    const Index size = blocks <= 1 ? most : round_up((m + blocks - 1) / blocks, kRows);
+    for (Index row = 0; row < m; row += size) each(row, m - row < size ? m - row : size);
 }
 
 // Behind the block of sums: [kBlockRows, k] floats.
@@ -263,10 +270,11 @@ void multiply_floats(const ProductArgs& args) {
         return for_row_blocks(args.m, kBlockRows, [&](Index row, Index rows) {
             multiply_rows(args, row, gathered(args, row, rows, lhs_scratch(args)));
         });
-    // Without an epilogue the blocks need no scratch: the more rows, the more seldom the right-hand
-    // side is read. What is kept between two blocks of K has to stay in the cache.
-    const bool once = args.k <= kDepth && !lies_far(args.b);
-    const Index block_rows = args.epilogue != nullptr ? kBlockRows : once ? args.m : kManyRows;
+    // The more rows, the more seldom the right-hand side is read; but what an epilogue reads, or
+    // what is kept between two blocks of K, has to stay in the cache.
+    const bool far = lies_far(args.b), once = args.epilogue == nullptr && args.k <= kDepth;
+    const Index near_rows = once ? args.m : args.epilogue == nullptr ? kFarRows : kBlockRows;
+    const Index block_rows = far ? kFarRows : near_rows;
     for_row_blocks(args.m, block_rows, [&](Index row, Index rows) {
         multiply_rows(args, row, upright(rows, a + row * step, step));
     });

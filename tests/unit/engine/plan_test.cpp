@@ -27,7 +27,7 @@ TEST(Plan, MemoryGrowsWithTheTokensNotWithTheirSquare) {
     const auto bytes = [](const char* size) {
         return plan_of("cait_xxs24_224", {{"image_size", size}, {"depth", "2"}}, {.batch = 1})
             .memory()
-            .bytes;
+            .total;
     };
     const Index small = bytes("224"), large = bytes("896");  // 16 times as many tokens
     EXPECT_LT(large, 20 * small);
@@ -35,8 +35,8 @@ TEST(Plan, MemoryGrowsWithTheTokensNotWithTheirSquare) {
 }
 
 TEST(Plan, StepsShareOneArena) {
-    const Index shallow = plan_of("cait_xxs24_224", {{"depth", "2"}}, {.batch = 1}).memory().bytes;
-    const Index deep = plan_of("cait_xxs24_224", {{"depth", "8"}}, {.batch = 1}).memory().bytes;
+    const Index shallow = plan_of("cait_xxs24_224", {{"depth", "2"}}, {.batch = 1}).memory().results;
+    const Index deep = plan_of("cait_xxs24_224", {{"depth", "8"}}, {.batch = 1}).memory().results;
     EXPECT_EQ(deep, shallow);
 }
 
