@@ -4,6 +4,7 @@
 // floats.
 #include "kernels/isa/epilogue.h"
 #include "kernels/isa/isa.h"
+#include "kernels/isa/pairs.h"
 
 namespace cait::kernels::CAIT_KERNEL_ISA {
 
@@ -236,12 +237,39 @@ void pack_row(const T* from, Index step, Index columns, float scale, bool rounde
     }
 }
 
+// As many rows of a whole panel as fill registers, from columns whose elements follow each other:
+// in squares that are transposed. Returns how many.
+template <class T>
+Index pack_squares(const PackSource& source, const T* from, bool rounded, float* to) {
+    Index k = 0;
+    for (; k + kWidth <= source.rows; k += kWidth, to += kWidth * kColumns) {
+        Vec scale = set(source.scale);
+        if (source.row_scale != nullptr) scale *= load(source.row_scale + k);
+        for (int v = 0; v < kVectors; ++v) {
+            BitVec square[kWidth];
+#pragma GCC unroll 16
+            for (int i = 0; i < kWidth; ++i) {
+                const Vec x = load(from + (v * kWidth + i) * source.column_step + k) * scale;
+                square[i] = as_bits(rounded ? widen(narrow(x)) : x);
+            }
+            transpose(square);
+#pragma GCC unroll 16
+            for (int i = 0; i < kWidth; ++i)
+                store(to + i * kColumns + v * kWidth, from_bits(square[i]));
+        }
+    }
+    return k;
+}
+
 template <class T>
 void pack_panels(const PackSource& source, bool rounded, float* packed) {
     for (Index column = 0; column < source.columns; column += kColumns) {
         const Index left = source.columns - column;
         const T* from = static_cast<const T*>(source.data) + column * source.column_step;
-        for (Index k = 0; k < source.rows; ++k, packed += kColumns) {
+        const bool squares = source.row_step == 1 && source.column_step != 1 && left >= kColumns;
+        Index k = squares ? pack_squares(source, from, rounded, packed) : 0;
+        packed += k * kColumns;
+        for (; k < source.rows; ++k, packed += kColumns) {
             const float row_scale = source.row_scale == nullptr ? 1.0F : source.row_scale[k];
             pack_row(from + k * source.row_step, source.column_step,
                      left < kColumns ? left : kColumns, source.scale * row_scale, rounded, packed);
