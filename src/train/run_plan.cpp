@@ -13,6 +13,7 @@
 #include "train/class_weights.h"
 #include "train/optim/schedule.h"
 #include "train/run/run_folder.h"
+#include "train/run/run_identity.h"
 #include "train/training_model.h"
 
 namespace cait {
@@ -149,7 +150,9 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
         if (const auto list = RunFolder::holdout_of(folder); std::filesystem::exists(list))
             known.holdout = list;
     }
+    require_same(identity_of(recipe), group);
     plan.data = open_training_data(recipe, known);
+    require_same(identity_of(plan.data), group);
     note_data(plan, saved.has_value(), folder);
     fit_batch(plan);
     if (recipe.model.expects_weights && recipe.model.weights.empty() && !saved)

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cmath>
@@ -18,6 +19,7 @@
 #include "train/optim/schedule.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
+#include "train/run/run_identity.h"
 #include "train/run/run_records.h"
 #include "train/run_plan.h"
 
@@ -56,6 +58,7 @@ private:
     bool is_over() const;
     CheckpointWriter::Facts facts_of(const Metrics& metrics) const;
     int agreed_stop();
+    void note_changes(const RunIdentity& before);
     void note(const std::string& text);
     RunFacts facts() const;
     const Recipe& recipe() const { return plan_.recipe; }
@@ -88,7 +91,12 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     group_.barrier();  // nobody reads the state of a run that another program is training
     const std::filesystem::path state_file = options.folder / "state.safetensors";
     std::optional<RunState> saved;
-    if (options.resume && std::filesystem::exists(state_file)) saved = load_state(state_file);
+    if (options.resume) {
+        if (std::filesystem::exists(state_file))
+            saved = load_state(state_file);
+        else
+            RunFolder::require_no_results(options.folder);
+    }
     plan_ = plan_run(recipe, saved, options.folder, group_);
     // Written only now: a run that cannot start leaves nothing behind.
     if (group_.is_main()) {
@@ -105,12 +113,15 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     state_.preprocessing = plan_.model.preprocessing();
     state_.classes = plan_.data.train->classes();
     if (saved) resume(*saved);
+    state_.made_with = identity_of(plan_.recipe);
+    state_.made_with.merge(identity_of(plan_.data));
     plan_.place.start = state_.position;
     if (folder_) {
         checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
         records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
         for (const std::string& text : plan_.notes) records_->add_note(text);
     }
+    if (saved && !saved->made_with.empty()) note_changes(saved->made_with);
     if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
     loader_ = training_loader(
         plan_.recipe, plan_.data, plan_.model.preprocessing(), plan_.size, plan_.place,
@@ -152,6 +163,12 @@ void TrainingRun::resume(const RunState& saved) {
     if (is_over()) return;
     note(fmt::format("going on at epoch {} of {}, step {}", state_.position.epoch + 1, plan_.epochs,
                      state_.step));
+}
+
+void TrainingRun::note_changes(const RunIdentity& before) {
+    const std::vector<std::string> changes = changes_between(before, state_.made_with);
+    if (!changes.empty())
+        note(fmt::format("changed since the run was saved: {}", fmt::join(changes, ", ")));
 }
 
 void TrainingRun::note(const std::string& text) {

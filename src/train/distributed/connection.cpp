@@ -41,6 +41,8 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 // Long work on one rank is no failure, so time alone never ends an operation; the heartbeat does.
 constexpr std::chrono::hours kNoLimit{24 * 7};
 constexpr std::chrono::milliseconds kLook{500};  // between two looks at the heartbeat
+constexpr std::chrono::seconds kClosing{3};      // that the store may take to end
+const std::string kWorldKey = "cait/world";
 
 // One line without "[/some/source.cc:598] " in front and a stack trace behind.
 std::string plain_reason(const std::exception& error) {
@@ -103,6 +105,20 @@ struct ProcessGroup::Connection::Wires {
     // takes for ever. It is left behind instead: the process is about to end.
     ~Wires() {
         if (given_up) (void)back_end.release();
+        heartbeat.reset();
+        close_store();
+    }
+
+    // The store's server reads what a stranger sends until it is whole, and whoever closes it waits
+    // for that. It gets some seconds and is then left behind.
+    void close_store() {
+        std::promise<void> closed;
+        const std::future<void> done = closed.get_future();
+        std::thread([store = std::move(store), closed = std::move(closed)]() mutable {
+            store.reset();
+            closed.set_value();
+        }).detach();
+        done.wait_for(kClosing);
     }
 };
 
@@ -162,6 +178,7 @@ void ProcessGroup::Connection::open_store() {
         if (!problem.empty()) throw nobody(problem);
     }
     try {
+        const ListenLocally locally(is_loopback(world_.address));
         wires_->store = c10::make_intrusive<c10d::TCPStore>(world_.address, options);
         wires_->heartbeat = std::make_unique<Heartbeat>(world_, options_.heartbeat);
     } catch (const std::exception& error) {
@@ -169,6 +186,29 @@ void ProcessGroup::Connection::open_store() {
         throw Error(fmt::format("rank 0 of {}: MASTER_PORT: expected a free port, found {}: {}",
                                 world_.world, place, plain_reason(error)));
     }
+    compare_worlds();
+}
+
+// Before the back ends meet, which do not get along with ranks that count differently.
+void ProcessGroup::Connection::compare_worlds() {
+    const std::string own = std::to_string(world_.world);
+    std::string first = own;
+    try {
+        if (world_.rank == 0) {
+            wires_->store->set(kWorldKey, {own.begin(), own.end()});
+        } else {
+            const std::vector<std::uint8_t> text = wires_->store->get(kWorldKey);
+            first.assign(text.begin(), text.end());
+        }
+    } catch (const std::exception& error) {
+        fail(wires_->heartbeat->diagnose().value_or("a rank was lost"), "start",
+             plain_reason(error));
+    }
+    if (first == own) return;
+    const std::string problem = fmt::format(
+        "rank {}: WORLD_SIZE: expected {}, as rank 0 has it, found {}", world_.rank, first, own);
+    wires_->heartbeat->condemn(problem);  // the others shall read it too
+    throw Error(problem);
 }
 
 // In a thread of its own, because the back ends wait for each other without looking left or right.

@@ -32,6 +32,7 @@ public:
 private:
     struct Wires;
     void open_store();
+    void compare_worlds();
     void open_back_end();
     void check_alive() const;
     template <typename Start>

@@ -36,6 +36,7 @@ struct Heartbeat::State {
     std::condition_variable changed;
     std::optional<std::string> verdict;
     Clock::time_point last_answer = Clock::now();  // of the store
+    std::string own_verdict;                       // to be told to all
     bool suspicious = false;
     bool stop = false;
     bool together = false;
@@ -100,6 +101,8 @@ void Heartbeat::State::beat() {
 }
 
 void Heartbeat::State::say_goodbye() {
+    if (!own_verdict.empty())
+        store->compareSet(kVerdictKey, {}, {own_verdict.begin(), own_verdict.end()});
     store->add(beat_key(world.rank), kLeft);
     if (!together) return;
     std::int64_t gone = store->add(kGoneKey, 1);
@@ -161,6 +164,12 @@ void Heartbeat::stop(bool together) {
         thread_.join();
     else
         thread_.detach();
+}
+
+void Heartbeat::condemn(const std::string& text) {
+    const std::lock_guard lock(state_->mutex);
+    state_->own_verdict = text;
+    state_->changed.notify_all();
 }
 
 std::optional<std::string> Heartbeat::verdict() const {

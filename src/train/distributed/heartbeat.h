@@ -32,6 +32,9 @@ public:
     // After an operation has failed: looks closely for some beats and says who is missing.
     std::optional<std::string> diagnose();
 
+    // Says at the end why this rank leaves, in words that every rank then has as its verdict.
+    void condemn(const std::string& text);
+
     // The end of a run that went well: waits, for some seconds at most, until every rank is there,
     // so that nobody closes a connection that still carries the last bytes of another's sum.
     void leave_together();

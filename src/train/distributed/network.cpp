@@ -110,4 +110,16 @@ std::string wait_for_listener(const std::string& host, int port, std::chrono::mi
     }
 }
 
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+namespace {
+thread_local bool listens_locally = false;
+}  // namespace
+
+ListenLocally::ListenLocally(bool wanted) : before_(listens_locally) { listens_locally = wanted; }
+ListenLocally::~ListenLocally() { listens_locally = before_; }
+bool ListenLocally::is_wanted() { return listens_locally; }
+
 }  // namespace cait

@@ -34,11 +34,35 @@ RunFolder::~RunFolder() {
     if (lock_ >= 0) ::close(lock_);
 }
 
+namespace {
+
+// The first file with weights that a run has left, if there is one.
+std::string result_in(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        const bool weights = name.starts_with("best") || name.starts_with("last") ||
+                             name.starts_with("epoch-") || name == "state.safetensors";
+        if (weights && name.ends_with(".safetensors")) return name;
+    }
+    return "";
+}
+
+}  // namespace
+
 void RunFolder::require_free(const std::filesystem::path& path) {
-    if (std::filesystem::exists(path / "state.safetensors"))
+    if (const std::string found = result_in(path); !found.empty())
         throw UsageError(fmt::format(
-            "{}: already holds a run; go on with it by --resume, or choose another --out",
-            path.string()));
+            "{}: already holds a run ({}); go on with it by --resume, or choose another --out",
+            path.string(), found));
+}
+
+void RunFolder::require_no_results(const std::filesystem::path& path) {
+    if (const std::string found = result_in(path); !found.empty())
+        throw Error(fmt::format(
+            "{}: expected state.safetensors to go on from, found only {}: starting over would "
+            "replace it; to start a new run from its weights give --weights {} and another --out",
+            path.string(), found, (path / found).string()));
 }
 
 RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& recipe) {

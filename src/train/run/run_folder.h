@@ -11,6 +11,8 @@ class RunFolder {
 public:
     // Throws UsageError when a run is there already.
     static void require_free(const std::filesystem::path& path);
+    // Throws Error when there are weights of a run, which one that starts over would replace.
+    static void require_no_results(const std::filesystem::path& path);
     // A new run: makes the folder and writes the recipe. Throws UsageError when one is there.
     static RunFolder create(const std::filesystem::path& path, const Recipe& recipe);
     // A run to go on with; throws Error when there is nothing to go on from.

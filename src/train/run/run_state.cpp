@@ -42,7 +42,8 @@ void save_state(const std::filesystem::path& path, const RunState& state) {
                                  {"skipped", state.skipped},
                                  {"skipped_in_a_row", state.skipped_in_a_row},
                                  {"preprocessing", state.preprocessing},
-                                 {"classes", state.classes}};
+                                 {"classes", state.classes},
+                                 {"made_with", state.made_with}};
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : state.tensors) tensors.push_back({name, tensor});
     write_safetensors(path, tensors,
@@ -67,6 +68,7 @@ RunState load_state(const std::filesystem::path& path) {
         json.at("skipped_in_a_row").get_to(state.skipped_in_a_row);
         json.at("preprocessing").get_to(state.preprocessing);
         json.at("classes").get_to(state.classes);
+        if (json.contains("made_with")) json.at("made_with").get_to(state.made_with);
     } catch (const std::exception& error) {  // of the JSON, or of a value in it
         throw Error(fmt::format("{}: metadata '{}': {}", path.string(), kStateKey, error.what()));
     }

@@ -41,7 +41,8 @@ struct RunState {
     std::uint64_t skipped_in_a_row = 0;
     Preprocessing preprocessing;  // measured or chosen when the run began
     std::vector<std::string> classes;
-    std::map<std::string, Tensor> tensors;  // "weights.NAME", "optimizer.NAME", "ema.NAME"
+    std::map<std::string, std::string> made_with;  // see run_identity.h
+    std::map<std::string, Tensor> tensors;         // "weights.NAME", "optimizer.NAME", "ema.NAME"
 };
 
 // Atomic, fsynced, with a checksum for every tensor.

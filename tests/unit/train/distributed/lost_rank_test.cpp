@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <csignal>
 #include <iostream>
 
@@ -173,6 +176,52 @@ TEST_F(LostRank, MayBeTheOneToMeetAt) {
                     HasSubstr("rank 1 of 2: MASTER_ADDR, MASTER_PORT: expected rank 0 "
                               "at 127.0.0.1:"));
         EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+}
+
+// The store's server reads what a stranger sends until it is whole, which it never is.
+TEST_F(LostRank, AStrangerDoesNotKeepTheFirstFromEnding) {
+    if (test::in_child()) {
+        const WorldInfo world = world_from_environment();
+        {
+            ProcessGroup group(world, {.heartbeat = {.silence = milliseconds(3000)}});
+            group.barrier();
+            if (world.rank == 1) {
+                sockaddr_in address{};
+                address.sin_family = AF_INET;
+                address.sin_port = htons(std::uint16_t(world.port));
+                address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+                const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
+                ::connect(stranger, reinterpret_cast<sockaddr*>(&address), sizeof address);
+                if (::send(stranger, "ab", 2, 0) != 2) std::exit(9);
+            }
+        }
+        std::_Exit(0);
+    }
+    test::Children children(2, 2);
+    for (const test::Ended& ended : children.wait_for_all()) {
+        EXPECT_EQ(ended.code, 0) << ended.output;
+        EXPECT_LT(ended.seconds, 60);
+    }
+}
+
+TEST_F(LostRank, MayCountTheRanksDifferently) {
+    if (test::in_child()) {
+        WorldInfo world = world_from_environment();
+        if (world.rank == 1) world.world = 3;
+        try {
+            const ProcessGroup group(world, {.heartbeat = {.join = milliseconds(30'000)}});
+        } catch (const Error& error) {
+            std::cerr << "error: " << error.what() << std::endl;
+            std::exit(1);
+        }
+        std::exit(0);
+    }
+    test::Children children(2, 2);
+    for (const test::Ended& ended : children.wait_for_all()) {
+        EXPECT_EQ(ended.code, 1);
+        EXPECT_THAT(ended.output,
+                    HasSubstr("rank 1: WORLD_SIZE: expected 2, as rank 0 has it, found 3"));
     }
 }
 
