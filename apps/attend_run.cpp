@@ -12,6 +12,7 @@
 #include "image/draw/contact_sheet.h"
 #include "image/draw/draw.h"
 #include "image/draw/heat_map.h"
+#include "input_files.h"
 #include "models/catalogue.h"
 #include "predict.h"
 #include "progress.h"
@@ -112,7 +113,9 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     continue_where_it_runs(given.executor, invocation);
     AttendArguments arguments = given;
     const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
-    const PreparedPictures prepared = prepare(model, arguments.pictures.list());
+    std::vector<Picture> listed = arguments.pictures.list();
+    for (const Picture& picture : listed) OutputFile(arguments.output).not_in(picture.name);
+    const PreparedPictures prepared = prepare(model, std::move(listed));
     if (prepared.unreadable > 0) *invocation.status = 1;
     const std::vector<Picture>& pictures = prepared.pictures;
     if (pictures.empty()) return;

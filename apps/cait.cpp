@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "core/display_name.h"
+#include "core/file_guard.h"
 #include "core/isa.h"
 #include "core/suggest.h"
 
@@ -88,7 +89,11 @@ int run(int argc, char** argv) {
         fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", explain(command, error),
                    words_of(command));
         return kUsageError;
+    } catch (const cait::Error&) {
+        cait::check_mapped_files();  // what was found in a file that was being changed says nothing
+        throw;
     }
+    cait::recheck_mapped_files();
     finish_output();
     return status;
 }
@@ -96,6 +101,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    cait::install_file_guard();
     try {
         return run(argc, argv);
     } catch (const cait::Error& error) {

@@ -64,11 +64,8 @@ Model::LoadOptions ModelOptions::load_options() const {
 }
 
 void check_output(const std::filesystem::path& file) {
-    // A folder or a device would be found out, or replaced, at the very end.
-    if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
-        throw Error(fmt::format("{}: expected the name of a file to write, found {}", file.string(),
-                                std::filesystem::is_directory(file) ? "a folder" : "a device"));
-    const AtomicFile trial(file);
+    // Whoever reads a pipe takes its closing for the end: such a place is not tried.
+    if (!output_place(file).direct) AtomicFile trial(file);
 }
 
 namespace {

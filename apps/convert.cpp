@@ -8,9 +8,11 @@
 #include "command.h"
 #include "core/convert.h"
 #include "core/rename.h"
+#include "input_files.h"
 #include "models/catalogue.h"
 #include "weights/checksum.h"
 #include "weights/safetensors.h"
+#include "weights/verify_weights.h"
 #include "weights/weight_file.h"
 #include "weights_argument.h"
 
@@ -59,7 +61,9 @@ void run(const ConvertArguments& arguments) {
     const std::string input = weights_file(arguments.input, arguments.model.model);
     std::vector<NamedTensor> tensors;
     std::map<std::string, std::string> metadata;
+    OutputFile(arguments.output).not_in(input).not_in(arguments.classes);
     check_output(arguments.output);
+    verify_weights(input);
     if (!arguments.fits_a_model()) {
         WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});
         tensors = std::move(file.tensors);

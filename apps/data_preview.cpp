@@ -8,12 +8,14 @@
 #include <optional>
 
 #include "command.h"
+#include "core/file_guard.h"
 #include "data.h"
 #include "data/shuffle.h"
 #include "data_preview_tiles.h"
 #include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"
 #include "image/draw/draw.h"
+#include "input_files.h"
 #include "models/settings.h"
 #include "progress.h"
 #include "recipe/model_settings.h"
@@ -59,6 +61,7 @@ public:
                 dataset_.read(index, {}, shown.image);
                 images.push_back(std::move(shown));
             } catch (const Error& error) {
+                check_mapped_files();
                 bad_.push_back({index, dataset_.name(index), error.what()});
             }
         }
@@ -163,6 +166,7 @@ void print_result(const PreviewArguments& arguments, const Image& sheet, std::si
 void run(const PreviewArguments& arguments) {
     const Recipe recipe = chosen_recipe(arguments);
     const DatasetPtr dataset = arguments.data.open_training_part();
+    OutputFile(arguments.output).not_in_data(arguments.data.uri).not_in(*dataset);
     RandomImages images(*dataset, std::uint64_t(recipe.train.seed));
     std::optional<SheetRows> rows;
     ImageSize size;

@@ -8,6 +8,7 @@
 #include "data.h"
 #include "data/sources/csv_dataset.h"
 #include "data/split.h"
+#include "input_files.h"
 
 namespace cait::app {
 
@@ -27,6 +28,8 @@ void run(const SplitArguments& arguments) {
         fs::absolute(held_out_file).lexically_normal())
         throw UsageError(fmt::format("--output: expected two files, found '{}' twice", kept_file));
     const DatasetPtr dataset = arguments.data.open_training_part();
+    for (const std::string& output : arguments.output)
+        OutputFile(output).not_in_data(arguments.data.uri).not_in(*dataset);
     std::vector<std::int64_t> labels;
     labels.reserve(dataset->size());
     for (std::size_t i = 0; i < dataset->size(); ++i) labels.push_back(dataset->label(i));

@@ -5,7 +5,9 @@
 
 #include "command.h"
 #include "data.h"
+#include "data/dataset_uri.h"
 #include "data/open_dataset.h"
+#include "data/sources/tar_shards.h"
 #include "data/statistics.h"
 #include "progress.h"
 
@@ -25,23 +27,35 @@ std::vector<BadImage> unreadable(const Dataset& dataset, int threads) {
                   {threads, [&](std::size_t done) { progress.update(done, dataset.size()); }});
 }
 
+// What is wrong with the files that hold the images, however well those can be read.
+std::vector<std::string> damage_of(const std::string& part) {
+    const DatasetUri uri = parse_dataset_uri(part);
+    return uri.scheme == "tar" ? cut_shards(uri) : std::vector<std::string>();
+}
+
 void run(const VerifyArguments& arguments) {
     const std::vector<std::string> parts = dataset_parts(arguments.data.uri);
     nlohmann::json list = nlohmann::json::array();
     std::vector<BadImage> all_bad;
     std::string sources;
     std::size_t images = 0;
+    std::vector<std::string> all_damage;
     for (const std::string& part : parts) {
         const DatasetPtr dataset = open_dataset(part);
         const std::vector<BadImage> bad = unreadable(*dataset, arguments.threads);
-        list.push_back(
-            {{"dataset", part}, {"images", dataset->size()}, {"unreadable", to_json(bad)}});
+        const std::vector<std::string> damage = damage_of(part);
+        list.push_back({{"dataset", part},
+                        {"images", dataset->size()},
+                        {"unreadable", to_json(bad)},
+                        {"damaged", damage}});
         if (!arguments.data.json) {
             for (const BadImage& image : bad) fmt::print("{}\n", one_line(image.reason));
-            if (bad.empty())
+            for (const std::string& text : damage) fmt::print("{}\n", one_line(text));
+            if (bad.empty() && damage.empty())
                 fmt::print("{}: all {} images can be read\n", one_line(part), dataset->size());
         }
         all_bad.insert(all_bad.end(), bad.begin(), bad.end());
+        all_damage.insert(all_damage.end(), damage.begin(), damage.end());
         images += dataset->size();
         sources += (sources.empty() ? "" : ", ") + dataset->source();
     }
@@ -53,6 +67,7 @@ void run(const VerifyArguments& arguments) {
     }
     if (!all_bad.empty())
         throw BadImagesError(fmt::format("{}: {}", sources, describe(all_bad, images)), all_bad);
+    if (!all_damage.empty()) throw Error(one_line(all_damage.front()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "class_names.h"
 #include "data.h"
+#include "input_files.h"
 #include "weights_argument.h"
 
 namespace cait::app {
@@ -19,7 +20,14 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
             fmt::format("--crop-ratio: expected {} to {}, found {}", kLeast, kMost, *ratio));
     arguments.model.settings();
     for (const std::string& output : {arguments.report, arguments.predictions})
-        if (!output.empty()) check_output(output);
+        if (!output.empty()) {
+            OutputFile(output)
+                .not_in_weights(arguments.weights)
+                .not_in(arguments.compare)
+                .not_in(arguments.classes)
+                .not_in_data(arguments.data);
+            check_output(output);
+        }
     continue_where_it_runs(arguments.executor, invocation);
     evaluate(arguments);
 }

@@ -13,6 +13,7 @@
 #include "data/imagenet_classes.h"
 #include "data/open_dataset.h"
 #include "eval.h"
+#include "input_files.h"
 #include "measure/evaluate_data.h"
 #include "measure/match_classes.h"
 #include "models/catalogue.h"
@@ -177,6 +178,8 @@ void evaluate(const EvalArguments& arguments) {
                                 arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
+    for (const std::string& output : {arguments.report, arguments.predictions})
+        OutputFile(output).not_in(*data).not_in(entries.front().file);
     std::vector<Candidate> candidates;
     for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
     EvalResult result;

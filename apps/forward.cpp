@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "executor.h"
+#include "input_files.h"
 #include "progress.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
@@ -35,6 +36,8 @@ void check(const ForwardArguments& arguments) {
                         arguments.output));
     if (one_array && arguments.taps.size() > 1)
         throw UsageError("--output: several taps need a name that ends with .safetensors");
+    OutputFile(arguments.output).not_in_weights(arguments.weights).not_in(arguments.input);
+    check_output(arguments.output);
 }
 
 Model model_of(const ForwardArguments& arguments) {

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <sstream>
 
+#include "core/file_bytes.h"
 #include "data/imagenet_classes.h"
 #include "data/sources/image_folder.h"
 
@@ -63,8 +64,7 @@ std::vector<ListedImage> list_files(const std::vector<std::string>& words) {
         } else if (is_pattern(word)) {
             add_pattern(word, images);
         } else if (word.ends_with(".txt")) {
-            std::ifstream list(word);
-            if (!list) throw Error(fmt::format("{}: cannot open the list of images", word));
+            std::istringstream list(read_text(word));
             add_lines(list, images);
         } else {
             images.push_back({word, {}});

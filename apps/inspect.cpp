@@ -8,6 +8,7 @@
 #include "graph/fuse.h"
 #include "inspect_summary.h"
 #include "weights/printable.h"
+#include "weights/verify_weights.h"
 #include "weights/weight_file.h"
 #include "weights_argument.h"
 
@@ -19,6 +20,7 @@ struct InspectArguments {
     std::string file;
     ModelOptions model;
     bool tensors = false;
+    bool verify = false;
     bool graph = false;
     bool primitives = false;
     bool fused = false;
@@ -79,6 +81,12 @@ void run(const InspectArguments& arguments) {
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
     const std::string path = weights_file(arguments.file, arguments.model.model);
     const WeightFile file = open_weights(path, {.prefer_ema = arguments.model.prefer_ema});
+    if (arguments.verify) {
+        const std::size_t checked = verify_weights(path);
+        fmt::print(stderr, "{}\n",
+                   checked == 0 ? "the file carries no checksums"
+                                : fmt::format("all {} checksums are right", checked));
+    }
     if (!arguments.model.model.empty()) check_fit(arguments, path);  // a misfit is all that is said
     const FileSummary summary =
         summarise(file, path, arguments.model.model, arguments.model.settings());
@@ -105,6 +113,8 @@ void add_inspect_command(CLI::App& app) {
                         "Weights: .safetensors, .pth, .pt, the folder of a run, or official");
     arguments->model.add_to(*command, true);
     command->add_flag("--tensors", arguments->tensors, "Also list the tensors");
+    command->add_flag("--verify", arguments->verify,
+                      "Also read it whole and compare the checksums that it carries");
     command->add_flag("--graph", arguments->graph, "Print the model's graph instead");
     command->add_flag("--primitives", arguments->primitives,
                       "With --graph: composites taken apart");

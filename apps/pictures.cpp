@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "api/describe.h"
+#include "core/file_guard.h"
 #include "data.h"
 #include "data/imagenet_classes.h"
 #include "data/open_dataset.h"
@@ -75,6 +76,7 @@ PreparedPictures prepare(const Model& model, std::vector<Picture> pictures) {
             values.resize(values.size() + one);
             preparer(image, std::span(values).last(one));
         } catch (const Error& error) {
+            check_mapped_files();
             fmt::print(stderr, "cait: {}\n", one_line(error.what()));
             ++result.unreadable;
             continue;

@@ -4,23 +4,37 @@
 #include "class_names.h"
 #include "data.h"
 #include "image/codec/encode.h"
+#include "input_files.h"
 #include "weights_argument.h"
 
 namespace cait::app {
 
 namespace {
 
+// What is inside folders and lists is compared when those have been read.
+template <class Arguments>
+void keep_inputs(const Arguments& arguments) {
+    OutputFile(arguments.output)
+        .not_in_weights(arguments.weights)
+        .not_in(arguments.classes)
+        .not_in(arguments.pictures.files)
+        .not_in_data(arguments.pictures.data);
+}
+
 // Before anything is read.
 void check(const PredictArguments& arguments) {
     arguments.model.settings();
     arguments.pictures.check();
-    if (!arguments.output.empty()) check_output(arguments.output);
+    if (arguments.output.empty()) return;
+    keep_inputs(arguments);
+    check_output(arguments.output);
 }
 
 void check(const AttendArguments& arguments) {
     arguments.model.settings();
     arguments.pictures.check();
     check_image_name(arguments.output);
+    keep_inputs(arguments);
     check_output(arguments.output);
 }
 

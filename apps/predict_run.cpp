@@ -10,6 +10,7 @@
 #include "data/open_dataset.h"
 #include "data/sources/file_dataset.h"
 #include "image_list.h"
+#include "input_files.h"
 #include "measure/evaluation_loader.h"
 #include "measure/flip_executor.h"
 #include "models/catalogue.h"
@@ -70,6 +71,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     continue_where_it_runs(arguments.executor, invocation);
     const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
     const Subject subject = subject_of(arguments, model);
+    OutputFile(arguments.output).not_in(*subject.images);
     const auto executor = make_executor(model, arguments.executor);
     const FlipExecutor both(*executor);
     const Executor& runs = arguments.tta == "flip" ? static_cast<const Executor&>(both) : *executor;

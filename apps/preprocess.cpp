@@ -7,6 +7,7 @@
 #include "api/describe.h"
 #include "command.h"
 #include "image/codec/decode.h"
+#include "input_files.h"
 #include "progress.h"
 #include "weights/npy.h"
 #include "weights_argument.h"
@@ -45,6 +46,8 @@ Preparer preparer_for(const PreprocessArguments& arguments) {
 }
 
 void run(const PreprocessArguments& arguments) {
+    OutputFile(arguments.output).not_in_weights(arguments.weights).not_in(arguments.images);
+    check_output(arguments.output);
     Preparer preparer = preparer_for(arguments);
     Progress progress("preprocess", "images");
     const Tensor batch = preparer.batch(arguments.images.size(), [&](std::size_t i) {

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <vector>
 
-#include "cait/error.h"
+#include "core/open_file.h"
 
 namespace cait {
 
@@ -162,16 +159,10 @@ std::string Digest::hex() {
 }
 
 std::string file_digest(const std::filesystem::path& path, DigestKind kind) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream)
-        throw Error(fmt::format("{}: cannot open: {}", path.string(), std::strerror(errno)));
+    OpenFile file(path);
     Digest digest(kind);
-    std::vector<char> buffer(std::size_t{1} << 18);
-    while (stream) {
-        stream.read(buffer.data(), std::streamsize(buffer.size()));
-        digest.add(std::as_bytes(std::span(buffer.data(), std::size_t(stream.gcount()))));
-    }
-    if (stream.bad()) throw Error(fmt::format("{}: cannot read", path.string()));
+    std::vector<std::byte> buffer(std::size_t{1} << 18);
+    while (const std::size_t count = file.read(buffer)) digest.add(std::span(buffer).first(count));
     return digest.hex();
 }
 

@@ -1,43 +1,38 @@
 #include "core/mapped_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "cait/error.h"
+#include "core/open_file.h"
 
 namespace cait {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
-    const auto fail = [&](const char* action) {
-        throw Error(fmt::format("{}: cannot {}: {}", path.string(), action, std::strerror(errno)));
-    };
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) fail("open");
-    struct Closer {
-        int fd;
-        ~Closer() { ::close(fd); }
-    } closer{fd};
-
-    struct stat info {};
-    if (::fstat(fd, &info) != 0) fail("stat");
-    if (!S_ISREG(info.st_mode))
-        throw Error(fmt::format("{}: expected a regular file", path.string()));
-    const auto size = std::size_t(info.st_size);
-    if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0));
-    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (memory == MAP_FAILED) fail("map");
-    return std::shared_ptr<const MappedFile>(
-        new MappedFile(static_cast<const std::byte*>(memory), size));
+    OpenFile file(path);
+    const std::shared_ptr<MappedFile> result(new MappedFile);
+    const std::size_t size = file.size();
+    if (size == 0) return result;
+    const bool maps = size >= kSmallestMapped;
+    // Pages for small files as well: what is in them starts at the same places as in a mapped one.
+    void* memory =
+        ::mmap(nullptr, size, maps ? PROT_READ : PROT_READ | PROT_WRITE,
+               maps ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS, maps ? file.descriptor() : -1, 0);
+    if (memory == MAP_FAILED)
+        throw Error(fmt::format("{}: cannot map: {}", path.string(), std::strerror(errno)));
+    result->bytes_ = {static_cast<std::byte*>(memory), size};
+    if (maps)
+        result->guard_.emplace(result->bytes_, path, file.id());
+    else if (file.read(result->bytes_) != size)
+        throw FileChanged(fmt::format("{}: changed while it was read", path.string()));
+    return result;
 }
 
 MappedFile::~MappedFile() {
-    if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+    guard_.reset();
+    if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
 }  // namespace cait

@@ -1,9 +1,12 @@
 #include "data/pack.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -24,25 +27,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder beside the target that takes its name at the end, or goes away.
+// A folder TARGET.tmp.N beside the target that takes its name at the end, or goes away. One that a
+// killed program has left is locked no more: it is emptied and used again.
 class AtomicFolder {
 public:
     explicit AtomicFolder(fs::path target) : target_(std::move(target)) {
         if (!target_.has_filename()) target_ = target_.parent_path();  // "shards/"
         if (fs::exists(target_) && (!fs::is_directory(target_) || !fs::is_empty(target_)))
             throw Error(fmt::format("{}: expected a new or empty folder", target_.string()));
-        std::string name = target_.string() + ".tmp.XXXXXX";
-        if (::mkdtemp(name.data()) == nullptr)
+        for (int number = 0; temporary_.empty() && number < kMostTemporaries; ++number)
+            claim(fmt::format("{}.tmp.{}", target_.string(), number));
+        if (temporary_.empty())
             throw Error(
-                fmt::format("{}: cannot create: {}", target_.string(), std::strerror(errno)));
-        temporary_ = name;
-        fs::permissions(temporary_, fs::perms(0755));
+                fmt::format("{}: cannot create: {}.tmp.0 is taken, and so are {} names like it",
+                            target_.string(), target_.string(), kMostTemporaries - 1));
     }
     AtomicFolder(const AtomicFolder&) = delete;
     AtomicFolder& operator=(const AtomicFolder&) = delete;
     ~AtomicFolder() {
         std::error_code ignored;
         if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+        if (lock_ >= 0) ::close(lock_);
     }
 
     const fs::path& path() const { return temporary_; }
@@ -56,8 +61,29 @@ public:
     }
 
 private:
+    static constexpr int kMostTemporaries = 100;
+
+    void claim(const fs::path& name) {
+        const bool made = ::mkdir(name.c_str(), 0777) == 0;
+        if (!made && errno != EEXIST)
+            throw Error(
+                fmt::format("{}: cannot create: {}", target_.string(), std::strerror(errno)));
+        lock_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (lock_ < 0) return;
+        struct stat info {};
+        const bool ours = ::fstat(lock_, &info) == 0 && info.st_uid == ::geteuid();
+        if (ours && (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || (made && errno != EWOULDBLOCK))) {
+            temporary_ = name;
+            for (const fs::directory_entry& entry : fs::directory_iterator(name))
+                fs::remove_all(entry.path());
+            return;
+        }
+        ::close(std::exchange(lock_, -1));
+    }
+
     fs::path target_;
     fs::path temporary_;
+    int lock_ = -1;
 };
 
 class ShardWriter {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "core/file_guard.h"
 
 namespace cait {
 
@@ -25,6 +26,7 @@ const BadImage* SampleReader::try_read(std::size_t sample) {
         dataset_.read(sample, decode_, image_);
         return nullptr;
     } catch (const Error& error) {
+        check_mapped_files();  // an image is not bad because its shard went away
         return &known_.add({sample, dataset_.name(sample), error.what()});
     }
 }
@@ -58,6 +60,7 @@ void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& bat
         write(key, batch, item);
         batch.keys[item] = key;
         batch.labels[item] = dataset_.label(pick.sample);
+        check_mapped_files();
         return;
     }
     throw BadImagesError(

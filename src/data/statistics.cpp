@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cait/error.h"
+#include "core/file_guard.h"
 #include "data/parallel.h"
 
 namespace cait {
@@ -26,6 +27,7 @@ public:
                            if (read(worker, index)) visit(worker, index, images_[worker]);
                            advance();
                        });
+        check_mapped_files();
         std::ranges::sort(bad_, {}, &BadImage::index);
         return std::move(bad_);
     }
@@ -36,6 +38,7 @@ private:
             dataset_.read(index, {}, images_[worker]);
             return true;
         } catch (const Error& error) {
+            check_mapped_files();
             const std::lock_guard lock(mutex_);
             bad_.push_back({index, dataset_.name(index), error.what()});
             return false;

@@ -8,11 +8,12 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <thread>
 #include <vector>
 
 #include "cait/error.h"
+#include "core/open_file.h"
+#include "core/output_place.h"
 #include "fetch/http_request.h"
 
 namespace cait {
@@ -67,8 +68,14 @@ public:
 private:
     void open_locked(bool wait) {
         if (fd_ >= 0) ::close(fd_);
-        fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        // In a folder that others may write to, the name may be a link or a pipe that somebody put
+        // there.
+        fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (fd_ < 0 && errno == ELOOP) refuse(S_IFLNK);
         if (fd_ < 0) fail("create");
+        struct stat info {};
+        if (::fstat(fd_, &info) != 0) fail("examine");
+        if (!S_ISREG(info.st_mode)) refuse(info.st_mode);
         if (::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return;
         ::close(fd_);
         throw Error(fmt::format("{}: another download is writing it", path_.string()));
@@ -79,8 +86,13 @@ private:
         struct stat ours {
         }, named{};
         if (::fstat(fd_, &ours) != 0) fail("examine");
-        return ::stat(path_.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+        return ::lstat(path_.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
                ours.st_ino == named.st_ino;
+    }
+
+    [[noreturn]] void refuse(mode_t mode) const {
+        throw Error(
+            fmt::format("{}: expected a regular file, found {}", path_.string(), file_kind(mode)));
     }
 
     [[noreturn]] void fail(const char* action) const {
@@ -139,13 +151,15 @@ public:
                 part_.restart();  // what we have is longer than what the server has
                 if (++failures <= options_.retries) continue;
             }
-            if (part_.size() > before) {
+            const bool slow = result.outcome == HttpOutcome::too_slow;
+            if (part_.size() > before && !slow) {
                 failures = 0;
                 pause = options_.pause;
             }
-            const bool again = result.outcome == HttpOutcome::interrupted;
+            const bool again = slow || result.outcome == HttpOutcome::interrupted;
             if (!again || ++failures > options_.retries)
-                throw Unreachable(fmt::format("{}: {}", address_, result.message));
+                throw Unreachable(
+                    fmt::format("{}: {}", without_credentials(address_), result.message));
             std::this_thread::sleep_for(pause);
             pause *= 2;
         }
@@ -153,7 +167,7 @@ public:
 
 private:
     HttpResult request() {
-        HttpRequest request{address_, part_.size(), options_.stall, {}, {}};
+        HttpRequest request{address_, part_.size(), options_.slowest, options_.stall, {}, {}};
         request.begin = [this](std::uint64_t start, std::uint64_t total) {
             total_ = expected_.size.value_or(total);
             if (expected_.size && total > 0 && total != *expected_.size) wrong_length(total);
@@ -173,8 +187,9 @@ private:
     }
 
     [[noreturn]] void wrong_length(std::uint64_t found) const {
-        throw Error(fmt::format("{}: expected {} bytes, found {}{}", address_, *expected_.size,
-                                found > *expected_.size ? "at least " : "", found));
+        throw Error(fmt::format("{}: expected {} bytes, found {}{}", without_credentials(address_),
+                                *expected_.size, found > *expected_.size ? "at least " : "",
+                                found));
     }
 
     std::string address_;
@@ -183,6 +198,23 @@ private:
     PartFile& part_;
     std::uint64_t total_ = 0;
 };
+
+// The file behind links, which is what is fetched anew.
+fs::path place_of(const fs::path& name) {
+    OutputPlace place = output_place(name);
+    if (place.direct)
+        throw Error(fmt::format(
+            "{}: expected the name of a file to write, found a device or a pipe", name.string()));
+    return std::move(place.path);
+}
+
+OpenFile open_source(const fs::path& source) {
+    try {
+        return OpenFile(source);
+    } catch (const Error& failure) {
+        throw Unreachable(failure.what());
+    }
+}
 
 }  // namespace
 
@@ -195,9 +227,10 @@ std::string_view text_of(Downloaded outcome) {
     return "";
 }
 
-Downloaded download(const std::string& address, const ExpectedFile& expected,
-                    const fs::path& target, const DownloadOptions& options) {
-    if (is_there(target, expected)) return Downloaded::present;
+Downloaded download(const std::string& address, const ExpectedFile& expected, const fs::path& name,
+                    const DownloadOptions& options) {
+    if (is_there(name, expected)) return Downloaded::present;
+    const fs::path target = place_of(name);
     PartFile part(target.string() + ".part", options.wait);
     if (options.wait && is_there(target, expected)) return Downloaded::present;
     // A second time when the beginning is from an earlier run: it may be that of another file.
@@ -210,26 +243,23 @@ Downloaded download(const std::string& address, const ExpectedFile& expected,
         }
         if (!old_part) {
             part.discard();
-            throw Error(fmt::format("{}: {}", address, *wrong));
+            throw Error(fmt::format("{}: {}", without_credentials(address), *wrong));
         }
         part.restart();
     }
 }
 
-Downloaded copy_in(const fs::path& source, const ExpectedFile& expected, const fs::path& target,
+Downloaded copy_in(const fs::path& source, const ExpectedFile& expected, const fs::path& name,
                    const DownloadOptions& options) {
-    if (is_there(target, expected)) return Downloaded::present;
-    std::ifstream from(source, std::ios::binary);
-    if (!from)
-        throw Unreachable(
-            fmt::format("{}: cannot open: {}", source.string(), std::strerror(errno)));
+    if (is_there(name, expected)) return Downloaded::present;
+    const fs::path target = place_of(name);
+    OpenFile from = open_source(source);
     PartFile part(target.string() + ".part", options.wait);
     part.restart();
-    const std::uint64_t total = fs::file_size(source);
-    std::vector<char> buffer(std::size_t{1} << 20);
-    while (from.read(buffer.data(), std::streamsize(buffer.size())), from.gcount() > 0) {
-        part.append(std::as_bytes(std::span(buffer.data(), std::size_t(from.gcount()))));
-        if (options.progress) options.progress(part.size(), total);
+    std::vector<std::byte> buffer(std::size_t{1} << 20);
+    while (const std::size_t count = from.read(buffer)) {
+        part.append(std::span(buffer).first(count));
+        if (options.progress) options.progress(part.size(), from.size());
     }
     if (const auto wrong = fault(part.path(), expected)) {
         part.discard();

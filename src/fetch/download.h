@@ -31,7 +31,9 @@ struct ExpectedFile {
 struct DownloadOptions {
     int retries = 4;                        // in a row without a single new byte
     std::chrono::milliseconds pause{1000};  // before the first retry; doubles with each
-    std::chrono::seconds stall{30};         // a connection that is silent for so long is given up
+    // A connection that brings fewer bytes a second for so long is given up.
+    std::uint64_t slowest = 1024;
+    std::chrono::seconds stall{60};
     bool wait = false;  // for another program that fetches the same file, instead of an error
     // Bytes so far and in all; 0 in all while that is not known.
     std::function<void(std::uint64_t done, std::uint64_t total)> progress;
@@ -52,8 +54,8 @@ enum class Downloaded {
 std::string_view text_of(Downloaded outcome);  // "fetched", "resumed", "already there"
 
 // An unfinished download lies beside `target` with ".part" at the end of its name. Throws Error
-// with the address and what went wrong; what is there of the file then stays for the next run,
-// unless it is wrong.
+// with the address (no password in it) and what went wrong; what is there of the file then stays
+// for the next run, unless it is wrong.
 Downloaded download(const std::string& address, const ExpectedFile& expected,
                     const std::filesystem::path& target, const DownloadOptions& options = {});
 

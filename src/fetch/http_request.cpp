@@ -71,13 +71,13 @@ struct Transfer {
         begun = true;
         const bool partial = status() == kPartial;
         if (!partial && status() != kOk)
-            throw Error(
-                fmt::format("{}: expected status 200 or 206, found {}", request.address, status()));
+            throw Error(fmt::format("{}: expected status 200 or 206, found {}",
+                                    without_credentials(request.address), status()));
         curl_off_t length = -1;
         curl_easy_getinfo(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
         if (partial && (!has_range || range.start != request.from))
             throw Error(fmt::format("{}: expected bytes from {} on, found those from {}",
-                                    request.address, request.from,
+                                    without_credentials(request.address), request.from,
                                     has_range ? std::to_string(range.start) : "nowhere"));
         const std::uint64_t whole = length < 0 ? 0 : std::uint64_t(length);
         request.begin(partial ? request.from : 0, partial ? range.total : whole);
@@ -106,6 +106,7 @@ struct Transfer {
 };
 
 HttpOutcome judge(CURLcode code, long status) {
+    if (code == CURLE_OPERATION_TIMEDOUT) return HttpOutcome::too_slow;
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT)
         return HttpOutcome::refused;
     if (code != CURLE_HTTP_RETURNED_ERROR) return HttpOutcome::interrupted;
@@ -114,7 +115,25 @@ HttpOutcome judge(CURLcode code, long status) {
     return later ? HttpOutcome::interrupted : HttpOutcome::refused;
 }
 
+// "user:password@" of "http://user:password@host/path". The last @ before the path ends it: a
+// password that somebody forgot to escape is still one.
+std::string_view credentials_of(std::string_view address) {
+    const std::size_t scheme = address.find("://");
+    const std::size_t start = scheme == std::string_view::npos ? 0 : scheme + 3;
+    const std::size_t host_end = std::min(address.find_first_of("/?#", start), address.size());
+    const std::size_t at = address.substr(0, host_end).rfind('@');
+    if (at == std::string_view::npos || at < start) return {};
+    return address.substr(start, at + 1 - start);
+}
+
 }  // namespace
+
+std::string without_credentials(std::string_view address) {
+    std::string text(address);
+    if (const std::string_view secret = credentials_of(address); !secret.empty())
+        text.erase(std::size_t(secret.data() - address.data()), secret.size());
+    return text;
+}
 
 HttpResult perform(const HttpRequest& request) {
     const std::unique_ptr<CURL, FreeHandle> owner(curl_easy_init());
@@ -133,7 +152,7 @@ HttpResult perform(const HttpRequest& request) {
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "cait");
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, long(request.slowest));
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, long(request.stall.count()));
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, message.data());
     curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
@@ -148,7 +167,11 @@ HttpResult perform(const HttpRequest& request) {
         transfer.begin();  // a file of no bytes never got to on_body
         return {};
     }
-    const char* text = message[0] != 0 ? message.data() : curl_easy_strerror(code);
+    std::string text = message[0] != 0 ? message.data() : curl_easy_strerror(code);
+    // libcurl may quote what it could not understand.
+    const std::string secret(credentials_of(request.address));
+    for (std::size_t at = 0; !secret.empty() && (at = text.find(secret, at)) != std::string::npos;)
+        text.erase(at, secret.size());
     return {judge(code, transfer.status()), text};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "fetch/download_list.h"
+#include "weights/verify_weights.h"
 #include "weights/weight_file.h"
 
 namespace cait {
@@ -74,7 +75,7 @@ Downloaded fetch_published(const PublishedWeights& weights, const fs::path& targ
     ExpectedFile expected;
     expected.checksum = weights.checksum();
     // Where no checksum was published, a page of an intermediate server must not pass for weights.
-    expected.check = [](const fs::path& path) { open_weights(path); };
+    expected.check = [](const fs::path& path) { verify_weights(path); };
     std::error_code error;
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
     if (error)

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "cait/error.h"
-#include "core/mapped_file.h"
+#include "core/file_bytes.h"
 #include "core/suggest.h"
 #include "recipe/builtin_recipes.h"
 #include "recipe/recipe_keys.h"
@@ -33,12 +33,9 @@ struct Source {
 
 Recipe parse(std::string_view text, const Source& source);
 
-std::string_view as_text(const MappedFile& file) {
-    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
 Recipe read(const fs::path& path, int depth) {
-    return parse(as_text(*MappedFile::open(path)), {path.string(), path, depth});
+    constexpr std::size_t kLargest = std::size_t{1} << 24;
+    return parse(read_text(path, kLargest), {path.string(), path, depth});
 }
 
 bool is_path(std::string_view name) {

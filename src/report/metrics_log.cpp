@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,7 @@
 
 #include "cait/error.h"
 #include "core/file_bytes.h"
+#include "core/open_file.h"
 
 namespace cait {
 
@@ -72,8 +74,15 @@ std::size_t for_each_line(const std::filesystem::path& path, const std::string& 
 
 MetricsLog::MetricsLog(std::filesystem::path path, int flags) : path_(std::move(path)) {
     constexpr int kMode = 0666;  // the umask takes away from it
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, kMode);
+    // O_NONBLOCK: a pipe of that name must not be waited for.
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags,
+                 kMode);
     if (fd_ < 0) fail(path_, "open for writing");
+    struct stat info {};
+    if (::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode)) return;
+    ::close(fd_);
+    throw Error(fmt::format("{}: expected a regular file, found {}", path_.string(),
+                            file_kind(info.st_mode)));
 }
 
 MetricsLog::MetricsLog(MetricsLog&& other) noexcept

@@ -9,6 +9,7 @@
 
 #include "cait/error.h"
 #include "core/cpu_limit.h"
+#include "core/file_guard.h"
 #include "engine/plan.h"
 #include "models/catalogue.h"
 
@@ -136,6 +137,7 @@ std::map<std::string, Tensor> Session::run(const Tensor& images,
         targets.push_back(tensor.mutable_floats().data());
     }
     plan->run(images.floats().data(), batch, targets);
+    check_mapped_files();  // weights that were read when the plan was made, or just now
     return results;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cait/error.h"
+#include "core/file_guard.h"
 #include "graph/lower.h"
 #include "models/catalogue.h"
 #include "torch/convert.h"
@@ -77,6 +78,7 @@ std::map<std::string, Tensor> TorchSession::run(const Tensor& images,
     for (const auto& [name, tensor] :
          with.executor.run(to_torch(images).to(device_), with.weights, with.context))
         results[name] = from_torch(tensor);
+    check_mapped_files();
     return results;
 }
 

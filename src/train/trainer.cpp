@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/file_guard.h"
 #include "core/isa.h"
 #include "data/holdout.h"
 #include "measure/evaluate.h"
@@ -47,6 +48,8 @@ public:
 
 private:
     void resume(const RunState& saved);
+    TrainOutcome run_steps();
+    [[noreturn]] void save_before_failing(const FileChanged& change);
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void end_epoch();
@@ -69,6 +72,7 @@ private:
     RunPlan plan_;
     std::optional<RunRecords> records_;
     RunState state_;
+    BestSoFar best_on_disk_;
     std::optional<CheckpointWriter> checkpoints_;  // of the first process
     std::unique_ptr<Loader> loader_;
     SchedulePart schedule_;  // for the batch
@@ -98,6 +102,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
             RunFolder::require_no_results(options.folder);
     }
     plan_ = plan_run(recipe, saved, options.folder, group_);
+    recheck_mapped_files();
     // Written only now: a run that cannot start leaves nothing behind.
     if (group_.is_main()) {
         if (!folder_) folder_.emplace(RunFolder::create(options.folder, plan_.recipe));
@@ -115,6 +120,8 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     if (saved) resume(*saved);
     state_.made_with = identity_of(plan_.recipe);
     state_.made_with.merge(identity_of(plan_.data));
+    recheck_mapped_files();  // from here on nothing of the state comes from a mapped file
+    best_on_disk_ = state_.best;
     plan_.place.start = state_.position;
     if (folder_) {
         checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
@@ -177,11 +184,27 @@ void TrainingRun::note(const std::string& text) {
     options_.observer.note(text);
 }
 
-TrainOutcome TrainingRun::run() {
+TrainOutcome TrainingRun::run() try { return run_steps(); } catch (const FileChanged& change) {
+    save_before_failing(change);
+}
+
+// Every batch and every answer of a teacher is checked before a step is taken from it: the state is
+// that of the last whole step, and the file that changed had no part in it.
+void TrainingRun::save_before_failing(const FileChanged& change) {
+    loader_.reset();
+    forgive_changed_files();
+    state_.best = best_on_disk_;
+    save();
+    throw Error(fmt::format("{}; the run is saved: go on with cait train --resume {}",
+                            change.what(), options_.folder.string()));
+}
+
+TrainOutcome TrainingRun::run_steps() {
     TrainOutcome outcome;
     Clock::time_point before = Clock::now();
     while (outcome.stopped_by == 0 && !is_over()) {
         Batch* batch = loader_->next();
+        recheck_mapped_files();  // a microsecond for each
         if (batch == nullptr) break;
         const bool last = batch->last_of_epoch;
         take_step(*batch, seconds_between(before, Clock::now()));
@@ -363,6 +386,7 @@ void TrainingRun::end_epoch() {
         if (checkpoints_ && report.best)
             checkpoints_->save_best(shows_ema ? ema : plan_.step->weights(), state_,
                                     plan_.steps_per_epoch);
+        best_on_disk_ = state_.best;
     }
     save();
     if (records_) records_->report(recipe(), plan_.model, shown_ ? &*shown_ : nullptr, plan_.data);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/catalogue.h"
+#include "weights/verify_weights.h"
 
 namespace cait {
 
@@ -22,6 +23,7 @@ Model model_from_weights(const Recipe& recipe, SettingList settings, const Datas
     const auto load = [&] {
         return Model::load(recipe.model.weights, recipe.model.name, settings, options);
     };
+    verify_weights(recipe.model.weights);  // before hours are spent on them
     std::erase_if(settings, [](const auto& setting) { return setting.first == "classes"; });
     if (Model named = load(); !named.classes().empty())
         return named.with_classes(train.classes(), seed);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cait/error.h"
+#include "core/file_guard.h"
 #include "models/catalogue.h"
 #include "torch/convert.h"
 #include "train/bad_tensor.h"
@@ -181,9 +182,21 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     std::vector<at::Tensor> statistics_before;
     for (const at::Tensor& statistic : statistics_) statistics_before.push_back(statistic.clone());
 
+    const auto forget_batch = [&] {  // as if it had not been seen
+        const at::NoGradGuard no_grad;
+        for (std::size_t i = 0; i < statistics_.size(); ++i)
+            statistics_[i].copy_(statistics_before[i]);
+    };
+
     StepResult result;
     optimizer_->zero_grad();
-    at::Tensor sums = gradients(batch, step, result);
+    at::Tensor sums;
+    try {
+        sums = gradients(batch, step, result);
+    } catch (const FileChanged&) {  // of the teacher or the data; what was trained can be saved
+        forget_batch();
+        throw;
+    }
     Stopwatch watch;
     if (sync_) sync_->finish();
     if (group_.world() > 1) group_.all_reduce_sum(sums);
@@ -201,10 +214,8 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
         optimizer_->step(lr);
         ++weights_version_;
         if (ema_) ema_->update(params_);
-    } else {  // as if the batch had not been seen
-        const at::NoGradGuard no_grad;
-        for (std::size_t i = 0; i < statistics_.size(); ++i)
-            statistics_[i].copy_(statistics_before[i]);
+    } else {
+        forget_batch();
     }
     result.optimizer_seconds = watch.lap();
     return result;

@@ -34,6 +34,7 @@ struct CentralEntry {
     std::uint64_t offset = 0;  // of the local header
     std::uint64_t size = 0;
     std::span<const std::byte> bytes;
+    std::uint32_t crc = 0;
 };
 
 class ArchiveReader {
@@ -123,9 +124,10 @@ private:
         reader.take(4);  // versions
         const auto flags = reader.number<std::uint16_t>();
         const auto method = reader.number<std::uint16_t>();
-        reader.take(8);  // time, date, checksum
-        std::uint64_t stored = reader.number<std::uint32_t>();
+        reader.take(4);  // time, date
         CentralEntry entry;
+        entry.crc = reader.number<std::uint32_t>();
+        std::uint64_t stored = reader.number<std::uint32_t>();
         entry.size = reader.number<std::uint32_t>();
         const auto name_length = reader.number<std::uint16_t>();
         const auto extra_length = reader.number<std::uint16_t>();
@@ -199,7 +201,7 @@ private:
 ZipDirectory ZipDirectory::read(std::span<const std::byte> bytes, const std::string& file) {
     ZipDirectory directory;
     for (const CentralEntry& entry : ArchiveReader(bytes, file).read())
-        directory.entries_.push_back({entry.name, entry.bytes});
+        directory.entries_.push_back({entry.name, entry.bytes, entry.crc});
     std::ranges::sort(directory.entries_, {}, &ZipEntry::name);
     const auto twice = std::ranges::adjacent_find(directory.entries_, {}, &ZipEntry::name);
     if (twice != directory.entries_.end())

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@ namespace cait {
 struct ZipEntry {
     std::string_view name;  // within the archive's bytes, like the data
     std::span<const std::byte> bytes;
+    std::uint32_t crc = 0;  // CRC-32 as the directory states it; not compared here
 };
 
 class ZipDirectory {

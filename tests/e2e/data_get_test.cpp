@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kPackage = "/usr/share/datasets/fashion-mnist";
 const std::string kTrainImages = "train-images-idx3-ubyte.gz";
@@ -122,6 +123,26 @@ TEST_F(DataGet, GoesOnAfterItWasKilled) {
     EXPECT_EQ(server_.requests().at(1), "/" + kTrainImages + " from " + std::to_string(kSent));
     EXPECT_TRUE(read(path("set/" + kTrainImages)) == authors_file(kTrainImages));
     EXPECT_FALSE(fs::exists(part));
+}
+
+TEST_F(DataGet, AnUnfinishedFileThatIsALinkIsRefused) {
+    fs::create_directories(path("set"));
+    write("precious", "precious");
+    fs::create_symlink("../precious", path("set/" + kTrainImages + ".part"));
+    const Finished got = get();
+    EXPECT_EQ(got.status, 1);
+    EXPECT_THAT(got.err, HasSubstr(".part: expected a regular file, found a symbolic link"));
+    EXPECT_EQ(read(path("precious")), "precious");
+}
+
+TEST_F(DataGet, NoPasswordIsShown) {
+    serve(kTrainImages, {.status = 404});
+    const std::string base = "http://me:secret@" + server_.address().substr(7);
+    const Finished got =
+        cait({"data", "get", "fashion-mnist", "--to", path("set"), "--base", base});
+    EXPECT_EQ(got.status, 1);
+    EXPECT_THAT(got.out + got.err,
+                AllOf(HasSubstr(server_.address() + "/" + kTrainImages), Not(HasSubstr("secret"))));
 }
 
 TEST_F(DataGet, OneWrongBitIsFound) {

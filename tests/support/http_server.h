@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -29,8 +31,9 @@ public:
         int cuts = 0;
         // Once: sends so many bytes of the body and no more until the client is gone. 0: never.
         std::size_t hold_after = 0;
-        int status = 200;        // other than 200: this status and no body …
-        int failures = -1;       // … so many times; -1: always
+        int slow_bytes = 0;  // sends so many bytes a second, in ten pieces. 0: as fast as it goes
+        int status = 200;    // other than 200: this status and no body …
+        int failures = -1;   // … so many times; -1: always
         std::string redirect{};  // to this path
     };
 
@@ -143,8 +146,21 @@ private:
             file.hold_after = 0;
             return wait_for_end(client);
         }
+        if (file.slow_bytes > 0)
+            return drip(client, text, file.content.substr(from), file.slow_bytes);
         send_all(client,
                  text + file.content.substr(from, cut ? file.cut_after : std::string::npos));
+    }
+
+    void drip(int client, const std::string& head, const std::string& body, int bytes) const {
+        send_all(client, head);
+        const auto piece = std::size_t(std::max(1, bytes / 10));
+        for (std::size_t sent = 0; sent < body.size() && !stop_; sent += piece) {
+            if (::send(client, body.data() + sent, std::min(piece, body.size() - sent),
+                       MSG_NOSIGNAL) <= 0)
+                return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
     }
 
     void wait_for_end(int client) const {

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "cait/error.h"
 #include "core/display_name.h"
+#include "core/open_file.h"
 #include "image/codec/image_name.h"
 
 namespace cait {
@@ -36,26 +40,70 @@ bool is_hidden(const std::string& name) { return name.starts_with('.'); }
 // (folder, file) pairs sort as torchvision walks: all of a folder before what lies deeper.
 using Found = std::vector<std::pair<std::string, std::string>>;
 
-// Links are followed, as people build subsets from them; `above` holds the way down, so that a link
-// back up is an error instead of an endless walk.
-void walk(const fs::path& folder, const std::string& relative, std::vector<fs::path>& above,
-          Found& found) {
-    above.push_back(fs::canonical(folder));
-    for (const fs::directory_entry& entry : open_folder(folder)) {
-        std::string name = entry.path().filename().string();
-        if (is_hidden(name)) continue;
-        if (entry.is_directory()) {
-            if (entry.is_symlink() &&
-                std::ranges::find(above, fs::canonical(entry.path())) != above.end())
-                throw Error(
-                    fmt::format("{}: link to a folder that contains it", entry.path().string()));
-            walk(entry.path(), joined(relative, name), above, found);
-        } else if (is_image_name(name)) {
-            found.emplace_back(relative, std::move(name));
+// Links are followed, as people build subsets from them. A folder that can be reached in several
+// ways is walked once, under its own name or that of the first link: links to links could otherwise
+// name it more often than can ever be listed.
+class Walk {
+public:
+    explicit Walk(fs::path root) : root_(std::move(root)) {}
+
+    Found run() {
+        enter({root_, "", {}});
+        for (; !links_.empty(); links_.pop_front()) enter(Way(links_.front()));
+        return std::move(found_);
+    }
+
+private:
+    static constexpr std::size_t kDeepest = 64;
+
+    struct Way {
+        fs::path folder;
+        std::string relative;       // to the root, by the names on the way
+        std::vector<FileId> above;  // the folders on the way
+    };
+
+    void enter(Way way) {
+        const auto id = file_id(way.folder);
+        if (!id) {
+            open_folder(way.folder);  // says why not
+            return;
+        }
+        if (std::ranges::find(way.above, *id) != way.above.end())
+            throw Error(fmt::format("{}: link to a folder that contains it", way.folder.string()));
+        if (!visited_.insert(*id).second) return;
+        if (way.above.size() > kDeepest)
+            throw Error(fmt::format("{}: expected folders at most {} deep, found deeper ones",
+                                    root_.string(), kDeepest));
+        way.above.push_back(*id);
+        list(way);
+    }
+
+    // In the order of names, so that the result does not depend on that of the disk.
+    void list(const Way& way) {
+        std::map<std::string, bool> folders;  // and whether it is a link
+        for (const fs::directory_entry& entry : open_folder(way.folder)) {
+            std::string name = entry.path().filename().string();
+            if (is_hidden(name)) continue;
+            std::error_code failure;  // a link in a circle is no folder
+            if (entry.is_directory(failure))
+                folders.emplace(std::move(name), entry.is_symlink(failure));
+            else if (is_image_name(name))
+                found_.emplace_back(way.relative, std::move(name));
+        }
+        for (const auto& [name, is_link] : folders) {
+            Way below{way.folder / name, joined(way.relative, name), way.above};
+            if (is_link)
+                links_.push_back(std::move(below));
+            else
+                enter(std::move(below));
         }
     }
-    above.pop_back();
-}
+
+    fs::path root_;
+    std::set<FileId> visited_;
+    std::deque<Way> links_;  // to be followed when all folders have been seen by their own names
+    Found found_;
+};
 
 // PATH/train and PATH/val rather than class folders.
 bool is_split_layout(const std::vector<std::string>& folders) {
@@ -88,16 +136,15 @@ std::vector<std::string> list_folders(const fs::path& folder) {
     std::vector<std::string> names;
     for (const fs::directory_entry& entry : open_folder(folder)) {
         std::string name = entry.path().filename().string();
-        if (!is_hidden(name) && entry.is_directory()) names.push_back(std::move(name));
+        std::error_code failure;
+        if (!is_hidden(name) && entry.is_directory(failure)) names.push_back(std::move(name));
     }
     std::ranges::sort(names);
     return names;
 }
 
 std::vector<std::string> list_images(const fs::path& folder) {
-    Found found;
-    std::vector<fs::path> above;
-    walk(folder, "", above, found);
+    Found found = Walk(folder).run();
     std::ranges::sort(found);
     std::vector<std::string> files;
     files.reserve(found.size());

@@ -163,6 +163,12 @@ bool TarReader::next(TarMember& member) {
     return false;
 }
 
+bool TarReader::has_end() const {
+    return bytes_.size() - position_ >= 2 * kBlock &&
+           text_of(bytes_.subspan(position_, 2 * kBlock)).find_first_not_of('\0') ==
+               std::string_view::npos;
+}
+
 std::string tar_header(std::string_view name, std::uint64_t size) {
     if (name.empty() || name.size() > kName.size)
         throw Error(

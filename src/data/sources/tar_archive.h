@@ -25,6 +25,10 @@ public:
     // for contents beyond the end of the file.
     bool next(TarMember& member);
 
+    // After the last member: whether the two blocks of zeros follow that end an archive. Without
+    // them it may have been cut off between two members; tar reads it all the same, and so do we.
+    bool has_end() const;
+
 private:
     std::span<const std::byte> take(std::uint64_t size, std::string_view what);
     void read_pax(std::string_view records);

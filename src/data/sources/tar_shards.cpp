@@ -9,6 +9,7 @@
 
 #include "cait/error.h"
 #include "core/display_name.h"
+#include "core/file_guard.h"
 #include "core/mapped_file.h"
 #include "data/sources/shard_names.h"
 #include "data/sources/tar_archive.h"
@@ -178,6 +179,22 @@ void apply_class_file(const fs::path& file, IndexedLabels& indexed) {
 }
 
 }  // namespace
+
+std::vector<std::string> cut_shards(const DatasetUri& uri) {
+    std::vector<std::string> cut;
+    for (const std::string& path : shard_paths(uri)) {
+        const auto mapping = MappedFile::open(path);
+        TarReader reader(mapping->bytes(), path);
+        TarMember member;
+        while (reader.next(member)) {
+        }
+        if (!reader.has_end())
+            cut.push_back(fmt::format(
+                "{}: cut off: expected two blocks of zeros after the last member", path));
+    }
+    check_mapped_files();
+    return cut;
+}
 
 DatasetPtr open_tar_shards(const DatasetUri& uri, Split) {
     std::vector<Shard> shards;

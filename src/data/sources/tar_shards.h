@@ -3,6 +3,9 @@
 // index is built in one pass over the headers, and samplers are told to stay within a shard.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "data/dataset.h"
 #include "data/dataset_uri.h"
 
@@ -12,6 +15,10 @@ namespace cait {
 // or the field "cls", "label" or "class" of .json. Numbers are positions: a file classes.txt
 // beside the shards gives them their names.
 DatasetPtr open_tar_shards(const DatasetUri& uri, Split split);
+
+// The shards that lack the end of an archive, each in one line that names it: some of their images
+// may be lost although all the others can be read.
+std::vector<std::string> cut_shards(const DatasetUri& uri);
 
 // The file beside the shards that names the classes.
 inline constexpr const char* kShardClassFile = "classes.txt";

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/mapped_file.h"
+#include "core/file_bytes.h"
 #include "image/codec/decode_jpeg.h"
 #include "image/codec/decode_png.h"
 #include "image/codec/decode_webp.h"
@@ -116,7 +116,7 @@ Image decode_image(std::span<const std::byte> bytes, const std::string& name,
 }
 
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options) {
-    return decode_image(MappedFile::open(path)->bytes(), path.string(), options);
+    return decode_image(read_bytes(path), path.string(), options);
 }
 
 ImageInfo probe_image(std::span<const std::byte> bytes, const std::string& name) {

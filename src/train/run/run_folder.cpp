@@ -18,13 +18,14 @@ namespace cait {
 RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
     // Released by the kernel when the process ends, however it ends.
     const std::filesystem::path file = path_ / ".lock";
-    lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (lock_ < 0)
         throw Error(fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
     if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
         ::close(std::exchange(lock_, -1));
         throw Error(fmt::format("{}: another process is training here", path_.string()));
     }
+    clear_stale_temporaries(path_);  // of runs that were killed
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept

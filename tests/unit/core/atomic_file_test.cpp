@@ -112,6 +112,44 @@ TEST(AtomicFile, KeepsTheOldFileWhenKilled) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_EQ(read_file(folder / "weights"), "old");
+    EXPECT_EQ(folder.file_count(), 2);
+
+    AtomicFile file(folder / "weights");  // takes over what is left
+    file.write("new");
+    EXPECT_EQ(folder.file_count(), 2);
+    clear_stale_temporaries(folder.path());  // not that of a living writer
+    file.commit();
+    EXPECT_EQ(read_file(folder / "weights"), "new");
+    EXPECT_EQ(folder.file_count(), 1);
+}
+
+TEST(AtomicFile, ClearsWhatDeadWritersHaveLeft) {
+    const TemporaryFolder folder;
+    for (const char* name : {"a.tmp.0", "b.safetensors.tmp.12", "c.tmp.x", "d.tmp.", "e.tmp"})
+        write_file(folder / name, "text");
+    std::filesystem::create_symlink("c.tmp.x", folder / "f.tmp.0");
+    clear_stale_temporaries(folder.path());
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp.0"));
+    EXPECT_EQ(folder.file_count(), 4);
+}
+
+TEST(AtomicFile, TwoWritersOfOneFileDoNotMeet) {
+    const TemporaryFolder folder;
+    AtomicFile first(folder / "weights"), second(folder / "weights");
+    first.write("first");
+    second.write("second");
+    first.commit();
+    second.commit();
+    EXPECT_EQ(read_file(folder / "weights"), "second");
+    EXPECT_EQ(folder.file_count(), 1);
+}
+
+TEST(AtomicFile, DoesNotReplaceWhatIsNoFileAnyMore) {
+    const TemporaryFolder folder;
+    AtomicFile file(folder / "weights");
+    ASSERT_EQ(::mkfifo((folder / "weights").c_str(), 0600), 0);
+    EXPECT_THROW(file.commit(), Error);
+    EXPECT_TRUE(std::filesystem::is_fifo(folder / "weights"));
 }
 
 }  // namespace

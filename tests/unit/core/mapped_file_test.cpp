@@ -59,11 +59,11 @@ TEST(MappedFile, NamesTheFileThatItCannotOpen) {
 TEST(MappedFile, RefusesAFolder) {
     const TemporaryFolder folder;
     EXPECT_EQ(error_of_opening(folder.path()),
-              folder.path().string() + ": expected a regular file");
+              folder.path().string() + ": expected a regular file, found a folder");
 }
 
 TEST(MappedFile, RefusesADevice) {
-    EXPECT_EQ(error_of_opening("/dev/zero"), "/dev/zero: expected a regular file");
+    EXPECT_EQ(error_of_opening("/dev/zero"), "/dev/zero: expected a regular file, found a device");
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <future>
 
 #include "fetch/download_list.h"
+#include "fetch/http_request.h"
 #include "support/http_server.h"
 #include "unit/data/support.h"
 
@@ -18,6 +20,7 @@ using data_test::error_of;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class DownloadTest : public testing::Test {
 protected:
@@ -237,6 +240,58 @@ TEST_F(DownloadTest, AFileIsCopiedInWithTheSameChecks) {
     EXPECT_THAT(error_of(copy), HasSubstr("source: expected 100000 bytes, found 100004"));
     EXPECT_EQ(fetched(), "old");
     EXPECT_FALSE(has_part());
+}
+
+// Each attempt brings some bytes; without a limit that could go on for years.
+TEST_F(DownloadTest, AServerThatDripsIsGivenUp) {
+    serve({.content = content_, .slow_bytes = 100});
+    options_.stall = std::chrono::seconds(1);
+    options_.retries = 1;
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("Operation too slow"));
+    EXPECT_EQ(server_.requests().size(), 2U);
+    EXPECT_TRUE(has_part());  // a faster day will need it
+}
+
+TEST_F(DownloadTest, APartThatIsALinkIsNotWrittenThrough) {
+    serve({.content = content_});
+    write_file(folder_ / "precious", "precious");
+    std::filesystem::create_symlink("precious", folder_ / "file.part");
+    EXPECT_THAT(error_of([&] { fetch(); }),
+                HasSubstr("file.part: expected a regular file, found a symbolic link"));
+    std::filesystem::remove(folder_ / "file.part");
+    ASSERT_EQ(::mkfifo((folder_ / "file.part").c_str(), 0600), 0);
+    EXPECT_THAT(error_of([&] { fetch(); }), HasSubstr("found a pipe"));
+    EXPECT_EQ(read_file(folder_ / "precious"), "precious");
+    EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(DownloadTest, ALinkInPlaceOfTheFileStays) {
+    serve({.content = content_});
+    std::filesystem::create_symlink("elsewhere", folder_ / "file");
+    EXPECT_EQ(fetch(), Downloaded::fetched);
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "file"));
+    EXPECT_EQ(read_file(folder_ / "elsewhere"), content_);
+}
+
+TEST_F(DownloadTest, NoMessageHasThePassword) {
+    const std::string host = server_.address("/file").substr(7);
+    const auto message_for = [&](const std::string& credentials) {
+        return error_of([&] {
+            download("http://" + credentials + host, expected_, folder_ / "file", options_);
+        });
+    };
+    EXPECT_THAT(message_for("me:sec@ret@"), Not(HasSubstr("ret@")));  // no address at all
+    for (const char* credentials : {"me:secret@", "secret@"}) {
+        serve({.status = 404});
+        EXPECT_THAT(message_for(credentials),
+                    AllOf(HasSubstr("http://" + host), Not(HasSubstr("ret@"))));
+        serve({.content = "short"});
+        EXPECT_THAT(message_for(credentials),
+                    AllOf(HasSubstr("expected 100000"), Not(HasSubstr("ret@"))));
+    }
+    EXPECT_EQ(without_credentials("https://me:secret@host:8/a@b"), "https://host:8/a@b");
+    EXPECT_EQ(without_credentials("https://host/a@b?c=d@e"), "https://host/a@b?c=d@e");
+    EXPECT_EQ(without_credentials("me:secret@host/a"), "host/a");
 }
 
 TEST(DownloadList, IsComplete) {

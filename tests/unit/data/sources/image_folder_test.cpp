@@ -82,6 +82,20 @@ TEST(ImageFolder, FollowsLinksButNotInCircles) {
                 HasSubstr("link to a folder that contains it"));
 }
 
+// However many ways lead to it: under its own name, or else under that of the first link.
+TEST(ImageFolder, WalksEachFolderOnce) {
+    const TemporaryFolder folder;
+    put_image(folder / "set/a/z/x.png", 7);
+    put_image(folder / "outside/y.png", 8);
+    fs::create_directories(folder / "set/a/b");
+    fs::create_directory_symlink("../z", folder / "set/a/b/first");
+    fs::create_directory_symlink("z", folder / "set/a/same");
+    fs::create_directory_symlink("../../outside", folder / "set/a/o2");
+    fs::create_directory_symlink("../../outside", folder / "set/a/o1");
+    fs::create_symlink("circle", folder / "set/a/circle");
+    EXPECT_THAT(list_images(folder / "set/a"), ElementsAre("o1/y.png", "z/x.png"));
+}
+
 TEST(ImageFolder, MapsAValidationSetByName) {
     const TemporaryFolder folder;
     for (const char* name : {"ant", "bee", "cat"}) put_image(folder / "train" / name / "x.png");

@@ -55,6 +55,20 @@ TEST(TarArchive, ReadsPlainPaxAndGnuNames) {
     EXPECT_THAT(names_in(member("last", "1").substr(0, 513)), ElementsAre("last=1"));  // no padding
 }
 
+TEST(TarArchive, KnowsWhetherItsEndIsThere) {
+    const auto has_end = [](const std::string& archive) {
+        TarReader reader(std::as_bytes(std::span(archive)), "t.tar");
+        for (TarMember entry; reader.next(entry);) {
+        }
+        return reader.has_end();
+    };
+    const std::string whole = member("a", "1") + member("b", "22") + tar_end();
+    EXPECT_TRUE(has_end(whole));
+    EXPECT_TRUE(has_end(whole + std::string(9000, '\0')));  // as tar pads
+    for (const std::size_t missing : {1, 512, 513, 1023, 1024, 1500})
+        EXPECT_FALSE(has_end(whole.substr(0, whole.size() - missing))) << missing;
+}
+
 TEST(TarArchive, RefusesBrokenHeaders) {
     const std::string good = member("a", "12345");
     EXPECT_THAT(error_of([&] { names_in(good.substr(0, 514)); }),

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Holds the two ways to a file: what is read is opened by src/core/open_file.h (or mapped_file.h and
+# file_bytes.h on top of it), what is written goes through src/core/atomic_file.h. Whatever opens files by
+# itself stands below, with its reason.
+# Usage: check_files.sh [root]. Prints "file:line: text" for each stray and then exits with 1.
+set -euo pipefail
+cd "${1:-$(dirname "$0")/..}"
+
+# file: why it may
+allowed='
+src/core/open_file.cpp: the way in
+src/core/atomic_file.cpp: the way out
+src/core/machine.cpp: /proc and /sys
+src/core/cpu_limit.cpp: /proc and /sys
+src/core/cgroup.cpp: /proc and /sys
+src/train/memory_forecast.cpp: /proc
+src/fetch/download.cpp: a .part file grows and is locked
+src/data/pack.cpp: locks a folder
+src/report/metrics_log.cpp: grows
+src/report/tensorboard.cpp: grows, under a name that was not there
+src/train/run/run_folder.cpp: the lock
+src/train/distributed/child_process.cpp: /dev/null
+'
+
+folders=()
+for folder in src apps; do
+    [[ -d $folder ]] && folders+=("$folder")
+done
+# Streams, C files, and the bare system calls (but not Class::open).
+pattern='\b[io]?fstream\b|\b(fopen|freopen|mkstemp|mkostemp)\(|(^|[^A-Za-z_>])::(open|openat|creat)\('
+status=0
+while IFS= read -r line; do
+    [[ $allowed != *$'\n'"${line%%:*}: "* ]] || continue
+    echo "$line"
+    status=1
+done < <(grep -rnE "$pattern" --include='*.cpp' --include='*.h' "${folders[@]}" || true)
+exit "$status"
