@@ -84,6 +84,17 @@ std::vector<ExpectedTensor> expected_of(const ModelSpec& spec, const std::string
     }
 }
 
+// Whether loading would make another number of classes or positions out of what the file has.
+bool would_be_adapted(const ExpectedTensor& wanted, const Shape& found) {
+    using Kind = ExpectedTensor::Kind;
+    if (found.rank() == 0 || wanted.shape.rank() == 0) return false;
+    if (wanted.kind == Kind::class_axis0) return found[0] != wanted.shape[0];
+    if (wanted.kind == Kind::class_row)
+        return found.count() != wanted.shape.count() && found[0] != wanted.rows;
+    if (wanted.kind == Kind::patch_mixing) return found.count() != wanted.shape.count();
+    return found[-1] == wanted.shape[-1] && found.count() != wanted.shape.count();
+}
+
 // Heads and position embeddings would be made to fit: that is for what somebody asks for, and not
 // for what a file says about itself.
 void check_tensors(const ModelSpec& spec, const WeightFile& file, const std::string& path) {
@@ -96,14 +107,10 @@ void check_tensors(const ModelSpec& spec, const WeightFile& file, const std::str
     for (const ExpectedTensor& wanted : expected_of(spec, path)) {
         const std::string_view setting = setting_of(wanted.kind);
         if (setting.empty()) continue;
-        std::int64_t count = wanted.shape.count();
         auto found = by_name.find(wanted.name);
-        if (found == by_name.end() && !wanted.stacked.empty()) {
-            found = by_name.find(wanted.stacked);
-            count *= wanted.rows;
-        }
-        // What is missing, or of another form, is told with everything else that does not fit.
-        if (found == by_name.end() || found->second->count() == count) continue;
+        if (found == by_name.end()) found = by_name.find(wanted.stacked);
+        // What is missing is told with everything else that does not fit.
+        if (found == by_name.end() || !would_be_adapted(wanted, found->second->shape())) continue;
         refuse(path, setting,
                fmt::format("{} does not fit: expected {}, found {}", printable(found->first),
                            wanted.shape.to_string(), found->second->shape().to_string()));
