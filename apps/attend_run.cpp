@@ -1,4 +1,4 @@
-// Carries out `cait attend`.
+// Carries out `cait attend`: a batch of photographs at a time, of which only what is shown stays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +7,15 @@
 
 #include "api/describe.h"
 #include "class_names.h"
+#include "core/memory_budget.h"
 #include "data.h"
 #include "image/codec/encode.h"
+#include "core/file_guard.h"
 #include "image/draw/contact_sheet.h"
 #include "image/draw/draw.h"
 #include "image/draw/heat_map.h"
 #include "input_files.h"
+#include "measure/finite_logits.h"
 #include "models/catalogue.h"
 #include "predict.h"
 #include "progress.h"
@@ -22,15 +25,6 @@
 namespace cait::app {
 
 namespace {
-
-std::map<std::string, Tensor> look(const Model& model, const Tensor& images,
-                                   const ExecutorOptions& options,
-                                   const std::vector<std::string>& taps) {
-    Progress progress("attend", "images");
-    return run_in_batches(
-        *make_executor(model, options), images, taps, options.batch,
-        [&](std::size_t done, std::size_t total) { progress.update(done, total); });
-}
 
 std::span<const float> row(const Tensor& tensor, std::size_t index) {
     const std::size_t size = tensor.floats().size() / std::size_t(tensor.shape()[0]);
@@ -70,16 +64,101 @@ Shown shown_at(std::int64_t side, const Image& photo, const Preparer& preparer) 
     return shown;
 }
 
-// The photograph, and over it what each head (or their mean alone) looks at.
-void add_tiles(std::vector<SheetTile>& tiles, const AttendArguments& arguments, const Shown& shown,
-               const Maps& maps, std::size_t index, std::string caption) {
-    tiles.push_back({shown.image, std::move(caption), false});
-    for (std::int64_t head = -1; head < (arguments.heads ? maps.heads() : 0); ++head) {
-        const AttentionMap map = maps.map(index, head);
-        tiles.push_back({overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
-                         head < 0 ? "mean of heads" : fmt::format("head {}", head), false});
+// Photographs that go through the model together.
+struct Group {
+    std::vector<Picture> pictures;  // with labels as the model has them
+    std::vector<Shown> shown;
+    Tensor images;  // as the model's evaluation prepares them, [capacity, 3, H, W]
+
+    Tensor filled() const {
+        Shape shape = images.shape();
+        shape[0] = std::int64_t(pictures.size());
+        return Tensor::view(images.dtype(), shape, images.bytes(), images.owner());
     }
-}
+};
+
+// Reads and shows what the model saw in it, picture by picture: one is decoded at a time.
+class Attend {
+public:
+    Attend(const AttendArguments& arguments, const Model& model, std::size_t pictures)
+        : arguments_(arguments),
+          model_(model),
+          capacity_(std::min(arguments.executor.batch, pictures)),
+          preparer_(preparer_of(model)),
+          executor_(make_executor(model, arguments.executor)),
+          grid_(record(model.spec()).patch_grid) {
+        const auto [height, width] = model.spec().architecture->common().image_size;
+        memory_.push_back(MemoryBudget::of_process().keep(
+            capacity_ * std::uint64_t(3 * height * width) * sizeof(float), "attend: images"));
+        group_.images = Tensor::empty(DType::f32, {std::int64_t(capacity_), 3, height, width});
+    }
+
+    // False, and a line on stderr, for one that cannot be read.
+    bool add(Picture picture) {
+        const std::size_t at = group_.pictures.size();
+        const std::size_t one = group_.images.floats().size() / capacity_;
+        try {
+            const Image photo = picture.read();
+            preparer_(photo, group_.images.mutable_floats().subspan(at * one, one));
+            group_.shown.push_back(shown_at(arguments_.side, photo, preparer_));
+        } catch (const Error& error) {
+            check_mapped_files();
+            fmt::print(stderr, "cait: {}\n", one_line(error.what()));
+            return false;
+        }
+        if (picture.label) picture.label = label_for(model_, *picture.label);
+        group_.pictures.push_back(std::move(picture));
+        if (group_.pictures.size() == capacity_) flush();
+        return true;
+    }
+
+    // What was added since the last time.
+    void flush() {
+        if (group_.pictures.empty()) return;
+        const std::string tap = fmt::format("class_attention.{}", arguments_.layer);
+        const auto outputs = executor_->run(group_.filled(), {"logits", tap});
+        const Maps maps{outputs.at(tap), grid_};
+        heads_ = maps.heads();
+        for (std::size_t i = 0; i < group_.pictures.size(); ++i)
+            add_tiles(i, maps, row(outputs.at("logits"), i));
+        group_.pictures.clear();
+        group_.shown.clear();
+    }
+
+    const std::vector<SheetTile>& tiles() const { return tiles_; }
+    std::int64_t heads() const { return heads_; }
+
+private:
+    // The photograph, and over it what each head (or their mean alone) looks at.
+    void add_tiles(std::size_t index, const Maps& maps, std::span<const float> logits) {
+        const Picture& picture = group_.pictures[index];
+        const Shown& shown = group_.shown[index];
+        check_finite_logits(logits, fmt::format("{}: {}", arguments_.weights, picture.name));
+        const std::int64_t last = arguments_.heads ? maps.heads() : 0;
+        memory_.push_back(MemoryBudget::of_process().keep(
+            std::uint64_t(last + 2) * shown.image.pixels.size(), "attend: pictures to be shown"));
+        tiles_.push_back({shown.image,
+                          std::filesystem::path(picture.name).filename().string() + "\n" +
+                              verdict(top_predictions(model_, logits, 1).front(), picture),
+                          false});
+        for (std::int64_t head = -1; head < last; ++head) {
+            const AttentionMap map = maps.map(index, head);
+            tiles_.push_back({overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
+                              head < 0 ? "mean of heads" : fmt::format("head {}", head), false});
+        }
+    }
+
+    const AttendArguments& arguments_;
+    const Model& model_;
+    std::size_t capacity_;  // of the group
+    Preparer preparer_;
+    std::unique_ptr<Executor> executor_;
+    Grid grid_;
+    Group group_;
+    std::vector<MemoryShare> memory_;  // of the group and of the tiles
+    std::vector<SheetTile> tiles_;
+    std::int64_t heads_ = 0;
+};
 
 // The longest side of the photographs, within what a person can look at.
 std::int64_t side_for(const std::vector<Picture>& pictures) {
@@ -87,8 +166,11 @@ std::int64_t side_for(const std::vector<Picture>& pictures) {
     std::int64_t longest = kLeast;
     for (const Picture& picture : pictures) {
         if (longest >= kMostOfSeveral && pictures.size() > 1) break;
-        const Image image = picture.read();
-        longest = std::max({longest, image.width, image.height});
+        try {
+            const Image image = picture.read();
+            longest = std::max({longest, image.width, image.height});
+        } catch (const Error&) {  // will be named when it is its turn
+        }
     }
     return std::min(longest, pictures.size() > 1 ? kMostOfSeveral : kMostOfOne);
 }
@@ -113,29 +195,23 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     continue_where_it_runs(given.executor, invocation);
     AttendArguments arguments = given;
     const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
-    std::vector<Picture> listed = arguments.pictures.list();
-    for (const Picture& picture : listed) OutputFile(arguments.output).not_in(picture.name);
-    const PreparedPictures prepared = prepare(model, std::move(listed));
-    if (prepared.unreadable > 0) *invocation.status = 1;
-    const std::vector<Picture>& pictures = prepared.pictures;
-    if (pictures.empty()) return;
+    const std::vector<Picture> pictures = arguments.pictures.list();
+    for (const Picture& picture : pictures) OutputFile(arguments.output).not_in(picture.name);
     if (arguments.side == 0) arguments.side = side_for(pictures);
-    const std::string tap = fmt::format("class_attention.{}", arguments.layer);
-    const auto outputs = look(model, prepared.images, arguments.executor, {"logits", tap});
-    const Maps maps{outputs.at(tap), record(model.spec()).patch_grid};
-
-    const Preparer preparer = preparer_of(model);
-    std::vector<SheetTile> tiles;
-    for (std::size_t i = 0; i < pictures.size(); ++i) {
-        const Prediction prediction =
-            top_predictions(model, row(outputs.at("logits"), i), 1).front();
-        add_tiles(tiles, arguments, shown_at(arguments.side, pictures[i].read(), preparer), maps, i,
-                  std::filesystem::path(pictures[i].name).filename().string() + "\n" +
-                      verdict(prediction, pictures[i]));
+    Attend attend(arguments, model, pictures.size());
+    std::int64_t seen = 0;
+    {
+        Progress progress("attend", "images");
+        for (std::size_t i = 0; i < pictures.size(); ++i) {
+            seen += attend.add(pictures[i]) ? 1 : 0;
+            progress.update(i + 1, pictures.size());
+        }
+        attend.flush();
     }
+    if (seen < std::int64_t(pictures.size())) *invocation.status = 1;
+    if (seen == 0) return;
     write_image(arguments.output,
-                contact_sheet(tiles, sheet_style(arguments, model, std::int64_t(pictures.size()),
-                                                 maps.heads())));
+                contact_sheet(attend.tiles(), sheet_style(arguments, model, seen, attend.heads())));
     fmt::print(stderr, "wrote {}\n", arguments.output);
 }
 

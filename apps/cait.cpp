@@ -11,6 +11,7 @@
 #include "core/display_name.h"
 #include "core/file_guard.h"
 #include "core/isa.h"
+#include "core/memory_budget.h"
 #include "core/suggest.h"
 
 namespace {
@@ -20,8 +21,10 @@ using namespace cait::app;
 constexpr int kDataError = 1;
 constexpr int kUsageError = 2;
 
-// Before any command does its work, so that nonsense in CAIT_ISA is refused by all of them.
-void check_isa_cap() {
+// Before any command does its work, so that nonsense in CAIT_ISA or CAIT_MEMORY is refused by all
+// of them.
+void check_environment() {
+    cait::MemoryBudget::of_process();
     const std::string note = cait::isa_note();
     if (!note.empty()) fmt::print(stderr, "cait: {}\n", note);
 }
@@ -77,7 +80,7 @@ int run(int argc, char** argv) {
     add_machine_command(app);
     add_bench_command(app);
     add_completion_command(app);
-    app.parse_complete_callback(check_isa_cap);
+    app.parse_complete_callback(check_environment);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {

@@ -11,6 +11,8 @@
 #include "input_files.h"
 #include "models/catalogue.h"
 #include "weights/checksum.h"
+#include "weights/non_finite.h"
+#include "weights/printable.h"
 #include "weights/safetensors.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
@@ -36,13 +38,21 @@ struct ConvertArguments {
     }
 };
 
-void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype) {
+void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype,
+                    const std::string& file) {
     if (dtype.empty()) return;
     const DType target = dtype == "float16"    ? DType::f16
                          : dtype == "bfloat16" ? DType::bf16
                                                : DType::f32;
     for (NamedTensor& entry : tensors)
-        if (is_floating(entry.tensor.dtype())) entry.tensor = convert(entry.tensor, target);
+        if (is_floating(entry.tensor.dtype())) {
+            Tensor converted = convert(entry.tensor, target);
+            if (const auto lost = first_overflow(entry.tensor, converted))
+                throw Error(fmt::format("{}: tensor '{}': {:g} at {} is too large for {}", file,
+                                        printable(entry.name), lost->value,
+                                        index_text(entry.tensor.shape(), lost->index), dtype));
+            entry.tensor = std::move(converted);
+        }
 }
 
 // What turns official names into the ones asked for. timm has most models under official names.
@@ -66,6 +76,7 @@ void run(const ConvertArguments& arguments) {
     verify_weights(input);
     if (!arguments.fits_a_model()) {
         WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});
+        verify_checksums(file.tensors, file.metadata, input);
         tensors = std::move(file.tensors);
         metadata = std::move(file.metadata);
         metadata.try_emplace("format", "pt");
@@ -81,9 +92,8 @@ void run(const ConvertArguments& arguments) {
         for (const auto& [name, tensor] : model.weights())
             tensors.push_back({to_alias(name, renames), tensor});
     }
-    convert_floats(tensors, arguments.dtype);
-    metadata[kChecksumKey] = checksums(tensors);
-    write_safetensors(arguments.output, tensors, metadata);
+    convert_floats(tensors, arguments.dtype, input);
+    write_safetensors(arguments.output, tensors, sealed(std::move(metadata), tensors));
     fmt::print(stderr, "wrote {} ({} tensors)\n", arguments.output, tensors.size());
 }
 

@@ -15,6 +15,7 @@
 #include "eval.h"
 #include "input_files.h"
 #include "measure/evaluate_data.h"
+#include "measure/finite_logits.h"
 #include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "progress.h"
@@ -103,7 +104,13 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     };
     const auto start = std::chrono::steady_clock::now();
     const auto executor = make_executor(model, arguments.executor);
-    DataEvaluation found = evaluate_data(*executor, model, dataset, options);
+    DataEvaluation found = [&] {
+        try {
+            return evaluate_data(*executor, model, dataset, options);
+        } catch (const NonFiniteLogits& error) {
+            throw Error(fmt::format("{}: {}: {}", file, dataset->source(), error.what()));
+        }
+    }();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     for (const BadImage& bad : found.bad)
         fmt::print(stderr, "note: left out: {}\n", one_line(bad.reason));

@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
-#include "api/describe.h"
-#include "core/file_guard.h"
-#include "data.h"
 #include "data/imagenet_classes.h"
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
@@ -62,30 +58,6 @@ DatasetPtr PictureArguments::drawn() const {
 std::string label_for(const Model& model, const std::string& label) {
     if (std::ranges::find(model.classes(), label) != model.classes().end()) return label;
     return imagenet_name(label).value_or(label);
-}
-
-PreparedPictures prepare(const Model& model, std::vector<Picture> pictures) {
-    Preparer preparer = preparer_of(model);
-    const auto [height, width] = model.spec().architecture->common().image_size;
-    const auto one = std::size_t(3 * height * width);
-    PreparedPictures result;
-    std::vector<float> values;
-    for (Picture& picture : pictures) {
-        try {
-            const Image image = picture.read();
-            values.resize(values.size() + one);
-            preparer(image, std::span(values).last(one));
-        } catch (const Error& error) {
-            check_mapped_files();
-            fmt::print(stderr, "cait: {}\n", one_line(error.what()));
-            ++result.unreadable;
-            continue;
-        }
-        if (picture.label) picture.label = label_for(model, *picture.label);
-        result.pictures.push_back(std::move(picture));
-    }
-    result.images = Tensor::of({std::int64_t(result.pictures.size()), 3, height, width}, values);
-    return result;
 }
 
 std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,

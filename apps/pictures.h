@@ -35,14 +35,6 @@ struct PictureArguments {
 // A data set's name for a class as the model has it: ImageNet's folders are WordNet ids.
 std::string label_for(const Model& model, const std::string& label);
 
-struct PreparedPictures {
-    std::vector<Picture> pictures;  // those that could be read, with labels as the model has them
-    Tensor images;                  // as the model's evaluation prepares them, [B, 3, H, W]
-    std::size_t unreadable = 0;     // a line on stderr named each
-};
-
-PreparedPictures prepare(const Model& model, std::vector<Picture> pictures);
-
 struct Prediction {
     std::size_t index = 0;
     std::string name;  // of the class, or its number

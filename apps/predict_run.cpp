@@ -12,6 +12,7 @@
 #include "image_list.h"
 #include "input_files.h"
 #include "measure/evaluation_loader.h"
+#include "measure/finite_logits.h"
 #include "measure/flip_executor.h"
 #include "models/catalogue.h"
 #include "predict.h"
@@ -96,6 +97,8 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
             for (std::size_t i = 0; i < batch->size; ++i) {
                 if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
                 const auto index = std::size_t(batch->keys[i].sample);
+                check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
+                                                                   subject.images->name(index)));
                 const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
                 output.add(subject.images->name(index), subject.labels[index], answers);
                 score.add(subject.labels[index], answers.front().name);

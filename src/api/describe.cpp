@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "api/own_settings.h"
+
 namespace cait {
 
 namespace {
@@ -22,16 +24,6 @@ Preprocessing published_preprocessing(const ModelSpec& spec) {
         preprocessing.std.fill(0.5F);
     }
     return preprocessing;
-}
-
-// A file's settings belong to the model that it was saved from.
-SettingList own_settings(const FileFacts& facts, const std::string& path) {
-    try {
-        configure(facts.model, facts.settings);
-    } catch (const UsageError& error) {  // the file's mistake, not the caller's
-        throw Error(fmt::format("{}: metadata: {}", path, error.what()));
-    }
-    return facts.settings;
 }
 
 }  // namespace
@@ -55,7 +47,8 @@ Description describe(const WeightFile& file, const std::filesystem::path& path,
         throw UsageError(fmt::format(
             "{}: the file does not say which model it is; name one with --model", path.string()));
     if (!facts.describe(name)) return describe(name, settings);
-    SettingList all = own_settings(facts, path.string());
+    own_model(file, facts, path.string());
+    SettingList all = facts.settings;
     all.insert(all.end(), settings.begin(), settings.end());
     Description result = describe(facts.model, all);
     if (facts.preprocessing) result.preprocessing = *facts.preprocessing;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "prepare/preprocessing_json.h"
+#include "weights/metadata_json.h"
 
 namespace cait {
 
@@ -26,7 +27,7 @@ public:
         : key_(key), path_(path) {
         const auto found = metadata.find(key);
         if (found == metadata.end()) return;
-        json_ = Json::parse(found->second, nullptr, false);
+        json_ = parse_metadata_json(found->second);
         there_ = true;
     }
 

@@ -101,9 +101,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
 void Model::save(const std::filesystem::path& path) const {
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : weights_) tensors.push_back({name, tensor});
-    std::map<std::string, std::string> facts = metadata();
-    facts[kChecksumKey] = checksums(tensors);
-    write_safetensors(path, tensors, facts);
+    write_safetensors(path, tensors, sealed(metadata(), tensors));
 }
 
 Model Model::with_weights(std::map<std::string, Tensor> weights) const {

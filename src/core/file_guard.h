@@ -33,6 +33,10 @@ void recheck_mapped_files();
 // For a result that was complete before: changes so far no longer count, so that it can be saved.
 void forgive_changed_files();
 
+// Gives back the pages of a part of a mapped file; who reads it again gets the same from the file.
+// Memory that is no mapped file is left alone.
+void release_mapped_pages(std::span<const std::byte> bytes);
+
 // A mapped range as the guard knows it, from MappedFile.
 class GuardedRange {
 public:

@@ -11,6 +11,7 @@
 #include "core/display_name.h"
 #include "core/file_bytes.h"
 #include "core/suggest.h"
+#include "data/check_class_names.h"
 
 namespace cait {
 
@@ -114,6 +115,7 @@ std::vector<std::string> read_class_file(const std::filesystem::path& path) {
             throw Error(fmt::format("{}:{}: class {} stands here a second time", path.string(),
                                     i + 1, display_name(names[i])));
     }
+    check_class_names(names, path.string());
     if (names.empty())
         throw Error(fmt::format("{}: expected one class name per line, found none", path.string()));
     return names;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cait/error.h"
+#include "core/memory_budget.h"
 #include "data/sample_reader.h"
 
 namespace cait {
@@ -120,7 +121,15 @@ private:
         const std::size_t capacity = sampler_.options().batch;
         const DType dtype =
             std::holds_alternative<FloatTransform>(transform_) ? DType::f32 : DType::u8;
-        slots_.resize(std::size_t(options_.prefetch) + 1);  // one is in the caller's hands
+        const std::size_t slots = std::size_t(options_.prefetch) + 1;  // one is the caller's
+        const std::uint64_t image = std::uint64_t(options_.channels) *
+                                    std::uint64_t(options_.height) * std::uint64_t(options_.width) *
+                                    size_of(dtype);
+        memory_ = MemoryBudget::of_process().keep(
+            slots * capacity * image,
+            fmt::format("{}: {} batches of {} images of {}x{} pixels", dataset_->source(), slots,
+                        capacity, options_.width, options_.height));
+        slots_.resize(slots);
         for (Slot& slot : slots_) {
             slot.batch.storage = Tensor::empty(dtype, {std::int64_t(capacity), options_.channels,
                                                        options_.height, options_.width});
@@ -271,6 +280,7 @@ private:
     std::mutex mutex_;
     std::condition_variable work_;   // a slot became free, or the end
     std::condition_variable ready_;  // a batch is complete
+    MemoryShare memory_;             // of the slots
     std::vector<Slot> slots_;
     std::uint64_t opened_ = 0;    // batches that workers have started
     std::uint64_t released_ = 0;  // batches that the caller is done with

@@ -10,6 +10,7 @@
 #include "cait/error.h"
 #include "core/display_name.h"
 #include "core/suggest.h"
+#include "data/check_class_names.h"
 #include "data/sources/cifar.h"
 #include "data/sources/csv_dataset.h"
 #include "data/sources/idx.h"
@@ -130,6 +131,7 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
         throw UsageError(
             fmt::format("data set {}: expected {}", display_name(text), scheme.text.form));
     DatasetPtr dataset = scheme.open(uri, uri.split(hint));
+    check_class_names(dataset->classes(), dataset->source());
     if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
     return dataset;
 }

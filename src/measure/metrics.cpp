@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
+#include "measure/finite_logits.h"
 
 namespace cait {
 
@@ -15,13 +16,6 @@ namespace {
 // images come, or parts are merged, does not matter.
 bool worse(const Mistake& a, const Mistake& b) {
     return a.confidence != b.confidence ? a.confidence > b.confidence : a.index < b.index;
-}
-
-void check_finite(std::size_t index, std::span<const float> logits) {
-    for (std::size_t i = 0; i < logits.size(); ++i)
-        if (!std::isfinite(logits[i]))
-            throw Error(fmt::format("image {}: logit {}: expected a finite number, found {}", index,
-                                    i, logits[i]));
 }
 
 // Whether `a` stands before `b` in the order of the logits.
@@ -80,7 +74,7 @@ std::int64_t Metrics::add(std::size_t index, std::span<const float> logits,
     if (logits.size() != classes())
         throw Error(
             fmt::format("image {}: expected {} logits, found {}", index, classes(), logits.size()));
-    check_finite(index, logits);
+    check_finite_logits(logits, fmt::format("image {}", index));
     const auto top = std::ranges::max_element(logits);  // of equals the first
     const std::int64_t predicted = top - logits.begin();
     const std::vector<RankedClass> best = top_answers(logits, kAnswers);

@@ -88,9 +88,9 @@ void EvaluationTransform::check() const {
     if (height < 1 || width < 1)
         throw UsageError(
             fmt::format("image size: expected at least 1x1, found {}x{}", height, width));
-    if (!(crop_ratio > 0) || !std::isfinite(crop_ratio))
-        throw UsageError(
-            fmt::format("crop ratio: expected a positive number, found {}", crop_ratio));
+    if (!(crop_ratio >= kLeastCropRatio && crop_ratio <= kMostCropRatio))
+        throw UsageError(fmt::format("crop ratio: expected {:g} to {:g}, found {:g}",
+                                     kLeastCropRatio, kMostCropRatio, crop_ratio));
 }
 
 void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspace,

@@ -27,6 +27,10 @@ struct EvaluationWorkspace {
     Image cropped;
 };
 
+// Beyond these nothing of an image is left to be seen.
+inline constexpr double kLeastCropRatio = 0.01;
+inline constexpr double kMostCropRatio = 100;
+
 struct EvaluationTransform {
     std::int64_t height = 224;
     std::int64_t width = 224;

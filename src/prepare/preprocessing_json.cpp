@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "prepare/evaluation_transform.h"
+
 namespace cait {
 
 namespace {
@@ -44,6 +46,25 @@ void read(const Json& json, const char* name, Channels& values) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(number((*found)[i], name));
 }
 
+// What a file says is checked here, where the field can still be named; what a person says, by
+// EvaluationTransform.
+void check(const Preprocessing& preprocessing) {
+    const auto range = [](const char* name, double value, double least, double most) {
+        if (!(value >= least && value <= most))
+            throw Error(
+                fmt::format("'{}': expected {:g} to {:g}, found {:g}", name, least, most, value));
+    };
+    range("crop_ratio", preprocessing.crop_ratio, kLeastCropRatio, kMostCropRatio);
+    for (const float value : preprocessing.mean) range("mean", double(value), -1e3, 1e3);
+    for (const float value : preprocessing.std) range("std", double(value), 1e-6, 1e3);
+    try {
+        parse_crop_mode(preprocessing.crop_mode);
+        parse_filter(preprocessing.interpolation);
+    } catch (const UsageError& error) {  // the file's mistake, not the caller's
+        throw Error(error.what());
+    }
+}
+
 }  // namespace
 
 void to_json(Json& json, const Preprocessing& preprocessing) {
@@ -62,6 +83,7 @@ void from_json(const Json& json, Preprocessing& preprocessing) {
     read(json, "mean", preprocessing.mean);
     read(json, "deviation", preprocessing.std);  // its older name, in the state of runs
     read(json, "std", preprocessing.std);
+    check(preprocessing);
 }
 
 }  // namespace cait

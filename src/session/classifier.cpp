@@ -10,6 +10,7 @@
 #include "image/codec/decode.h"
 #include "image/codec/encode.h"
 #include "image/draw/heat_map.h"
+#include "measure/finite_logits.h"
 #include "measure/top_answers.h"
 #include "models/catalogue.h"
 #include "session/attention_map.h"
@@ -68,6 +69,7 @@ struct Classifier::State {
     }
 
     std::vector<Answer> answers(std::span<const float> logits, std::size_t top) const {
+        check_finite_logits(logits, model.spec().name + ": image");
         std::vector<Answer> answers;
         for (const RankedClass& ranked : top_answers(logits, top)) {
             const auto index = std::size_t(ranked.index);

@@ -1,8 +1,6 @@
 #include "cait/session.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <mutex>
@@ -10,6 +8,7 @@
 #include "cait/error.h"
 #include "core/cpu_limit.h"
 #include "core/file_guard.h"
+#include "core/memory_budget.h"
 #include "engine/plan.h"
 #include "models/catalogue.h"
 
@@ -18,21 +17,6 @@ namespace cait {
 namespace {
 
 using engine::Index;
-
-// Weights that were packed are read no more. The pages that they were mapped to are given back; if
-// somebody does read them again, they come back as they were.
-void release_pages(const std::map<std::string, Tensor>& weights) {
-#if defined(MADV_PAGEOUT)
-    const auto page = std::uintptr_t(::sysconf(_SC_PAGESIZE));
-    for (const auto& [name, tensor] : weights) {
-        if (tensor.writable()) continue;
-        const auto begin = std::uintptr_t(tensor.bytes()) + page - 1;
-        const auto end = std::uintptr_t(tensor.bytes()) + tensor.byte_size();
-        const std::uintptr_t first = begin / page * page, last = end / page * page;
-        if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_PAGEOUT);
-    }
-#endif
-}
 
 // The first value that is not finite, or the count if all are.
 std::size_t first_non_finite(std::span<const float> values) {
@@ -99,8 +83,9 @@ struct Session::State {
     }
 
     std::shared_ptr<const engine::Plan> compile(const std::vector<std::string>& taps) const {
-        const std::size_t limit =
-            options.memory_limit != 0 ? options.memory_limit : memory_limit().usable();
+        const std::size_t limit = options.memory_limit != 0
+                                      ? options.memory_limit
+                                      : std::size_t(MemoryBudget::of_process().allowed());
         const engine::PlanOptions how{.format = options.precision == Precision::bf16
                                                     ? kernels::Format::bf16
                                                     : kernels::Format::f32,
@@ -111,7 +96,9 @@ struct Session::State {
         auto plan = std::make_shared<engine::Plan>(record(model.spec(), {.taps = taps}),
                                                    model.weights(), how, store, pool);
         store->save();
-        release_pages(model.weights());
+        // Weights that were packed are read no more.
+        for (const auto& [name, tensor] : model.weights())
+            release_mapped_pages({tensor.bytes(), tensor.byte_size()});
         return plan;
     }
 };

@@ -163,6 +163,8 @@ RunFacts TrainingRun::facts() const {
 }
 
 void TrainingRun::resume(const RunState& saved) {
+    check_position(saved, plan_.epochs, plan_.steps_per_epoch,
+                   options_.folder / "state.safetensors");
     plan_.step->load_state(saved.tensors, (options_.folder / "state.safetensors").string());
     state_ = saved;
     state_.tensors.clear();

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/convert.h"
+
 namespace cait {
 
 namespace {
@@ -30,6 +32,17 @@ std::optional<NonFinite> first_non_finite(const Tensor& tensor) {
         const auto bad = std::ranges::find_if(block, [](float v) { return !std::isfinite(v); });
         return NonFinite{std::int64_t(start) + (bad - block.begin()), *bad};
     }
+    return std::nullopt;
+}
+
+std::optional<Overflow> first_overflow(const Tensor& original, const Tensor& converted) {
+    const Tensor after = convert(converted, DType::f32);
+    if (!first_non_finite(after)) return std::nullopt;
+    const Tensor before = convert(original, DType::f64);
+    const auto* values = reinterpret_cast<const double*>(before.bytes());
+    for (std::int64_t i = 0; i < after.count(); ++i)
+        if (std::isfinite(values[i]) && !std::isfinite(after.floats()[std::size_t(i)]))
+            return Overflow{i, values[i]};
     return std::nullopt;
 }
 

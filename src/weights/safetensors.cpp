@@ -12,6 +12,7 @@
 #include "core/atomic_file.h"
 #include "core/mapped_file.h"
 #include "weights/byte_reader.h"
+#include "weights/metadata_json.h"
 #include "weights/printable.h"
 #include "weights/safetensors_header.h"
 
@@ -60,7 +61,13 @@ void check_layout(std::span<const TensorHeader> tensors, std::uint64_t data_size
 
 std::string quoted(const std::string& text, const std::filesystem::path& path) {
     try {
-        return nlohmann::json(text).dump();
+        std::string result = nlohmann::json(text).dump();
+        if (result.size() > kLongestMetadata)  // nobody could read it again
+            throw Error(
+                fmt::format("{}: cannot write '{}': expected texts of at most {} bytes, "
+                            "found {}",
+                            path.string(), printable(text, 40), kLongestMetadata, result.size()));
+        return result;
     } catch (const nlohmann::json::exception&) {
         throw Error(
             fmt::format("{}: cannot write '{}': expected UTF-8", path.string(), printable(text)));

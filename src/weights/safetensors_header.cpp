@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "cait/error.h"
+#include "core/memory_budget.h"
+#include "weights/metadata_json.h"
 #include "weights/printable.h"
 
 namespace cait {
@@ -204,6 +206,21 @@ private:
     bool has_shape_ = false;
 };
 
+// The parser holds a text several times over before anyone sees how long it is.
+void refuse_long_texts(std::string_view json, const std::string& file) {
+    for (std::size_t at = json.find('"'); at != std::string_view::npos; at = json.find('"', at)) {
+        const std::size_t start = ++at;
+        while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;
+        if (at >= json.size()) return;  // the parser will say that it has no end
+        if (at - start > kLongestMetadata)
+            throw Error(
+                fmt::format("{}: header: expected texts of at most {} bytes, found {} at "
+                            "byte {}",
+                            file, kLongestMetadata, at - start, start));
+        ++at;
+    }
+}
+
 }  // namespace
 
 std::string_view safetensors_dtype_name(DType dtype) noexcept {
@@ -219,6 +236,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, const std::str
     // The JSON parser takes a zero byte for the end and would ignore whatever follows it.
     if (const std::size_t zero = json.find('\0'); zero != std::string_view::npos)
         throw Error(fmt::format("{}: header is not valid JSON at byte {}", file, zero));
+    refuse_long_texts(json, file);
+    constexpr std::uint64_t kParsed = 8;  // bytes for each one of the text, names and all
+    const MemoryShare memory =
+        MemoryBudget::of_process().reserve(kParsed * json.size(), file + ": header");
     SafetensorsHeader header;
     HeaderEvents events(header, file);
     nlohmann::json::sax_parse(json.data(), json.data() + json.size(), &events);

@@ -11,6 +11,7 @@
 #include "cait/error.h"
 #include "core/mapped_file.h"
 #include "weights/byte_reader.h"
+#include "weights/checksum.h"
 #include "weights/pytorch_file.h"
 #include "weights/safetensors.h"
 
@@ -98,6 +99,7 @@ WeightFile open_weights_bytes(const std::shared_ptr<const void>& owner,
         file = read_pytorch(owner, bytes, name, options);
     } else {
         TensorFile parsed = TensorFile::parse(owner, bytes, name);
+        verify_metadata(parsed.tensors, parsed.metadata, name);
         file = {.format = "safetensors",
                 .metadata = std::move(parsed.metadata),
                 .tensors = std::move(parsed.tensors),

@@ -118,6 +118,7 @@ TEST_F(Forward, Case14NonFiniteWeightsAreRefused) {
     std::string bytes = read(path("n.safetensors"));
     // A foreign file has no checksums; with them the change itself would be noticed first.
     bytes.replace(bytes.find("cait.crc32"), 10, "else.crc32");
+    bytes.replace(bytes.find("\"cait.sha256"), 12, "\"else.sha256");
     const float nan = std::bit_cast<float>(0x7fc00000U);
     bytes.replace(bytes.size() - 4, 4, reinterpret_cast<const char*>(&nan), 4);
     write("n.safetensors", bytes);

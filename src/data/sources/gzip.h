@@ -15,6 +15,10 @@ bool is_gzip(std::span<const std::byte> bytes) noexcept;
 std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most,
                               const std::string& file);
 
+// How many bytes that would be, counted up to `most` without keeping any.
+std::size_t gunzipped_size(std::span<const std::byte> bytes, std::size_t most,
+                           const std::string& file);
+
 // Raw zlib data (RFC 1950), same contract.
 std::vector<std::byte> inflate_zlib(std::span<const std::byte> bytes, std::size_t most,
                                     const std::string& file);

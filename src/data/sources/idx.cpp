@@ -11,6 +11,7 @@
 
 #include "cait/error.h"
 #include "core/mapped_file.h"
+#include "core/memory_budget.h"
 #include "data/sources/gzip.h"
 #include "image/ops/colour_convert.h"
 #include "image/view.h"
@@ -22,6 +23,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDebianFolder = "/usr/share/datasets";
+
+// Unpacked bytes and what they take of the memory budget.
+struct Unpacked {
+    MemoryShare memory;
+    std::vector<std::byte> bytes;
+};
 
 // The bytes of an IDX file, mapped or unpacked, and its extents.
 struct IdxArray {
@@ -54,6 +61,30 @@ std::vector<std::size_t> read_extents(std::span<const std::byte> bytes, const st
     return extents;
 }
 
+void check_size(std::size_t found, std::size_t expected, const std::string& file, bool packed) {
+    if (found != expected)
+        throw Error(fmt::format("{}: IDX header needs {} bytes, found {}{}", file, expected, found,
+                                packed && found > expected ? " or more" : ""));
+}
+
+// A header that promises much is compared with what is there before any of it is kept: some
+// megabytes of gzip may hold gigabytes.
+std::shared_ptr<Unpacked> unpack(std::span<const std::byte> bytes, std::size_t total,
+                                 const std::string& file) {
+    constexpr std::size_t kCountedFirst = std::size_t{64} << 20;
+    constexpr std::size_t kHighestRatio = 1032;  // deflate cannot expand further than this
+    // One byte more than needed shows whether there is more.
+    const auto count = [&] {
+        check_size(gunzipped_size(bytes, total + 1, file), total, file, true);
+    };
+    if (total / kHighestRatio > bytes.size()) count();
+    auto unpacked = std::make_shared<Unpacked>();
+    unpacked->memory = MemoryBudget::of_process().keep(total, file + ": unpacking");
+    if (total > kCountedFirst) count();
+    unpacked->bytes = gunzip(bytes, total + 1, file);
+    return unpacked;
+}
+
 IdxArray read_idx(const fs::path& path) {
     constexpr std::size_t kLargestHeader = 20;
     const auto mapping = MappedFile::open(path);
@@ -74,15 +105,11 @@ IdxArray read_idx(const fs::path& path) {
     std::span<const std::byte> bytes = mapping->bytes();
     array.owner = mapping;
     if (packed) {
-        // One byte more than needed shows whether there is more.
-        const auto unpacked =
-            std::make_shared<std::vector<std::byte>>(gunzip(bytes, total + 1, file));
-        bytes = *unpacked;
+        const std::shared_ptr<Unpacked> unpacked = unpack(bytes, total, file);
+        bytes = unpacked->bytes;
         array.owner = unpacked;
     }
-    if (bytes.size() != total)
-        throw Error(fmt::format("{}: IDX header needs {} bytes, found {}{}", file, total,
-                                bytes.size(), packed && bytes.size() > total ? " or more" : ""));
+    check_size(bytes.size(), total, file, packed);
     array.values = reinterpret_cast<const std::uint8_t*>(bytes.data() + header);
     return array;
 }

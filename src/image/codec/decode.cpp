@@ -63,7 +63,15 @@ ImageInfo info_of(const WebpFile& file) {
             file.orientation()};
 }
 
+// Resizing weighs every pixel of a row or column, so a line of millions of pixels costs seconds and
+// gigabytes where a square of them costs nothing. No JPEG or WebP can be longer than this.
+constexpr std::int64_t kLongestSide = 65'535;
+
 void check_size(const ImageInfo& info, const std::string& name, const DecodeLimits& limits) {
+    if (info.width > kLongestSide || info.height > kLongestSide)
+        throw ImageError(ImageError::Why::too_large,
+                         fmt::format("{}: expected at most {} pixels a side, found {}x{}", name,
+                                     kLongestSide, info.width, info.height));
     // Both are below 2^32 and positive, so that only the product needs care.
     const std::uint64_t pixels = std::uint64_t(info.width) * std::uint64_t(info.height);
     if (pixels > std::uint64_t(std::max<std::int64_t>(limits.pixels, 0)))

@@ -9,6 +9,7 @@
 
 #include <jpeglib.h>  // needs <cstdio> before it
 
+#include "image/codec/decode_memory.h"
 #include "image/ops/colour_convert.h"
 
 namespace cait {
@@ -131,12 +132,30 @@ void read_cmyk_rows(jpeg_decompress_struct& state, Image& image, std::vector<JSA
     throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed JPEG: {}", name, what));
 }
 
+// More than libjpeg takes for some rows of the widest image and to fill up groups of blocks.
+constexpr long kRowBytes = 64 << 20;
+
+// Coefficients of the whole image, which libjpeg keeps where there are several scans.
+std::uint64_t coefficient_bytes(const JpegHeader& header) {
+    constexpr std::uint64_t kBlockBytes = 64 * sizeof(JCOEF);
+    return header.one_scan ? 0 : std::uint64_t(header.blocks) * kBlockBytes;
+}
+
 void check_supported(const JpegHeader& header, std::span<const std::byte> bytes,
                      const std::string& name, const DecodeLimits& limits) {
     if (header.bits != 8)
         fail(name, fmt::format("expected 8 bits per sample, found {}", header.bits));
     if (header.components != 1 && header.components != 3 && header.components != 4)
         fail(name, fmt::format("expected 1, 3 or 4 components, found {}", header.components));
+    // A Huffman code has at least one bit, and each block at least one code. libjpeg would make up
+    // what is missing, and a file of some bytes would become a grey image of a gigabyte. Arithmetic
+    // codes can do with less, but nobody writes large images with them in several scans.
+    constexpr std::uint64_t kManyCoefficients = std::uint64_t{128} << 20;
+    const std::uint64_t coded = bytes.size() - header.first_scan;
+    const bool bounded = header.huffman || coefficient_bytes(header) > kManyCoefficients;
+    if (bounded && std::uint64_t(header.blocks) > 8 * coded)
+        fail(name, fmt::format("truncated: {} bytes of data cannot hold {}x{} pixels", coded,
+                               header.width, header.height));
     if (!header.one_scan && count_jpeg_scans(bytes, header, limits.scans) > limits.scans)
         fail(name, fmt::format("expected at most {} scans, found more", limits.scans));
 }
@@ -149,14 +168,17 @@ void decode_jpeg(Image& image, std::span<const std::byte> bytes, const JpegHeade
     image.width = header.width;
     image.height = header.height;
     image.channels = header.components == 1 && options.channels == 1 ? 1 : 3;
+    const auto size = std::size_t(image.width * image.height * image.channels);
+    const MemoryShare memory = memory_to_decode(size + coefficient_bytes(header), name);
     image.pixels.clear();
-    image.pixels.reserve(std::size_t(image.width * image.height * image.channels));
+    image.pixels.reserve(size);
     std::vector<JSAMPLE> cmyk(header.components == 4 ? std::size_t(image.width) * 4 : 0);
 
     JpegReader reader(bytes, options.limits.scans);
     bool same_header = true;
     const bool decoded = reader.attempt([&](jpeg_decompress_struct& state) {
         reader.create();
+        state.mem->max_memory_to_use = long(coefficient_bytes(header)) + kRowBytes;
         jpeg_read_header(&state, TRUE);
         same_header = state.image_width == JDIMENSION(header.width) &&
                       state.image_height == JDIMENSION(header.height) &&

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "image/codec/decode_memory.h"
+
 namespace cait {
 
 namespace {
@@ -140,6 +142,8 @@ void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader&
     image.height = header.height;
     image.channels = grey && options.channels == 1 ? 1 : 3;
     const auto size = std::size_t(image.width * image.height * image.channels);
+    constexpr std::size_t kRowBytes = 32;  // a pixel in libpng's rows: this one, the last, a copy
+    const MemoryShare memory = memory_to_decode(size + std::size_t(image.width) * kRowBytes, name);
     image.pixels.clear();
     image.pixels.reserve(size);
 

@@ -4,8 +4,11 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
+#include <cstring>
+#include <memory>
 #include <utility>
 
+#include "image/codec/decode_memory.h"
 #include "image/codec/exif.h"
 
 namespace cait {
@@ -39,6 +42,18 @@ struct MetadataChunk : WebPChunkIterator {
     MetadataChunk& operator=(const MetadataChunk&) = delete;
     ~MetadataChunk() { WebPDemuxReleaseChunkIterator(this); }
 };
+
+// From here on libwebp decodes into memory of its own, which the system provides as rows are
+// written, and which is then copied: a small file that promises a large image and is damaged costs
+// what is in it. A vector would be filled with zeros first.
+constexpr std::size_t kLarge = 48 << 20;  // bytes of the whole canvas
+
+// What a frame of an animation does not cover is black.
+void make_room(Image& image, const Frame& frame, std::size_t size) {
+    const bool whole = frame.width == image.width && frame.height == image.height;
+    if (!whole) image.pixels.clear();
+    image.pixels.resize(size);
+}
 
 }  // namespace
 
@@ -83,19 +98,31 @@ void WebpFile::decode(Image& image) const {
     image.width = width();
     image.height = height();
     image.channels = 3;
-    // What a frame of an animation does not cover is black.
-    const bool whole = frame.width == image.width && frame.height == image.height;
-    if (!whole) image.pixels.clear();
-    image.pixels.resize(std::size_t(image.width * image.height * 3));
+    const auto size = std::size_t(image.width * image.height * 3);
+    const auto pixels = std::size_t(frame.width) * std::size_t(frame.height);
+    const bool lossless = config.input.format == 2;
+    const bool large = size > kLarge;
+    const MemoryShare memory =
+        memory_to_decode(size + (lossless ? 4 * pixels : 0) + (large ? 3 * pixels : 0), name_);
     const std::size_t start = std::size_t(frame.y_offset * image.width + frame.x_offset) * 3;
     config.output.colorspace = MODE_RGB;
-    config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = image.pixels.data() + start;
-    config.output.u.RGBA.stride = int(image.width * 3);
-    config.output.u.RGBA.size = image.pixels.size() - start;
+    if (!large) {
+        make_room(image, frame, size);
+        config.output.is_external_memory = 1;
+        config.output.u.RGBA.rgba = image.pixels.data() + start;
+        config.output.u.RGBA.stride = int(image.width * 3);
+        config.output.u.RGBA.size = image.pixels.size() - start;
+    }
     const VP8StatusCode status = WebPDecode(frame.fragment.bytes, frame.fragment.size, &config);
-    WebPFreeDecBuffer(&config.output);
+    const std::unique_ptr<WebPDecBuffer, void (*)(WebPDecBuffer*)> output(&config.output,
+                                                                          WebPFreeDecBuffer);
     if (status != VP8_STATUS_OK) fail(name_, text_of(status));
+    if (!large) return;
+    make_room(image, frame, size);
+    for (int y = 0; y < frame.height; ++y)
+        std::memcpy(image.pixels.data() + start + std::size_t(y * image.width) * 3,
+                    output->u.RGBA.rgba + std::ptrdiff_t(y) * output->u.RGBA.stride,
+                    std::size_t(frame.width) * 3);
 }
 
 }  // namespace cait

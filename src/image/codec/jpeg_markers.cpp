@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "image/codec/byte_order.h"
 #include "image/codec/decode.h"
@@ -25,6 +27,8 @@ constexpr std::string_view kExif = "Exif\0\0"sv;
 bool is_frame(int marker) {
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
+
+bool is_huffman(int frame) { return frame < 0xc8; }
 
 bool is_progressive(int frame) { return (frame & 3) == 2; }
 
@@ -74,6 +78,35 @@ private:
     throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed JPEG: {}", name, what));
 }
 
+// Components may have a fraction of the image's samples each way (4:2:0 and the like). A scan may
+// hold more blocks than these, to fill up groups of them, and never less.
+std::int64_t count_blocks(std::span<const std::byte> segment, const JpegHeader& header,
+                          const std::string& name) {
+    struct Factors {
+        std::int64_t across, down;
+    };
+    std::vector<Factors> components;
+    Factors most{1, 1};
+    for (int i = 0; i < header.components; ++i) {
+        const auto packed = read_unsigned(segment, 7 + 3 * std::size_t(i), 1);
+        if (!packed) fail(name, "the frame header is too short");
+        const Factors factors{*packed >> 4, *packed & 15};
+        if (factors.across < 1 || factors.across > 4 || factors.down < 1 || factors.down > 4)
+            fail(name, fmt::format("expected sampling factors from 1 to 4, found {}x{}",
+                                   factors.across, factors.down));
+        most = {std::max(most.across, factors.across), std::max(most.down, factors.down)};
+        components.push_back(factors);
+    }
+    const auto blocks = [](std::int64_t pixels, std::int64_t factor, std::int64_t largest) {
+        return (pixels * factor + 8 * largest - 1) / (8 * largest);
+    };
+    std::int64_t count = 0;
+    for (const Factors& factors : components)
+        count += blocks(header.width, factors.across, most.across) *
+                 blocks(header.height, factors.down, most.down);
+    return count;
+}
+
 void read_frame(std::span<const std::byte> segment, JpegHeader& header, const std::string& name) {
     if (segment.size() < 6) fail(name, "the frame header is too short");
     header.bits = int(*read_unsigned(segment, 0, 1));
@@ -83,6 +116,7 @@ void read_frame(std::span<const std::byte> segment, JpegHeader& header, const st
     if (header.width == 0 || header.height == 0)
         fail(name,
              fmt::format("expected a positive size, found {}x{}", header.width, header.height));
+    header.blocks = count_blocks(segment, header, name);
 }
 
 bool is_exif(std::span<const std::byte> segment) {
@@ -106,6 +140,7 @@ JpegHeader read_jpeg_header(std::span<const std::byte> bytes, const std::string&
         if (is_frame(*marker)) {
             read_frame(*segment, header, name);
             progressive = is_progressive(*marker);
+            header.huffman = is_huffman(*marker);
         } else if (*marker == kApp1 && !exif_seen && is_exif(*segment)) {
             exif_seen = true;
             header.orientation = exif_orientation(*segment);

@@ -15,6 +15,8 @@ struct JpegHeader {
     int components = 0;
     int bits = 0;
     int orientation = 1;
+    bool huffman = true;         // rather than arithmetic coding
+    std::int64_t blocks = 0;     // of 8x8 samples, over all components
     bool one_scan = false;       // sequential, and the first scan holds every component
     std::size_t first_scan = 0;  // offset of what follows the first SOS marker
 };

@@ -6,6 +6,7 @@
 
 #include "prepare/preprocessing_json.h"
 #include "weights/checksum.h"
+#include "weights/metadata_json.h"
 #include "weights/safetensors.h"
 
 namespace cait {
@@ -18,6 +19,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Position, epoch, batch)
 namespace {
 
 constexpr const char* kStateKey = "cait.state";
+
+// A whole number that a run could have reached: -1 or 1e30 must not become some other number.
+std::uint64_t count(const nlohmann::json& json, const char* key) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > kMost)
+        throw Error(fmt::format("{}: expected a whole number from 0 to {}, found {}", key, kMost,
+                                found == json.end() ? "none" : found->dump()));
+    return found->get<std::uint64_t>();
+}
 
 }  // namespace
 
@@ -46,8 +57,7 @@ void save_state(const std::filesystem::path& path, const RunState& state) {
                                  {"made_with", state.made_with}};
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : state.tensors) tensors.push_back({name, tensor});
-    write_safetensors(path, tensors,
-                      {{kStateKey, json.dump()}, {kChecksumKey, checksums(tensors)}});
+    write_safetensors(path, tensors, sealed({{kStateKey, json.dump()}}, tensors));
 }
 
 RunState load_state(const std::filesystem::path& path) {
@@ -56,16 +66,18 @@ RunState load_state(const std::filesystem::path& path) {
     if (entry == file.metadata.end() || !file.metadata.contains(kChecksumKey))
         throw Error(
             fmt::format("{}: not the state of a run: no metadata '{}'", path.string(), kStateKey));
+    verify_metadata(file.tensors, file.metadata, path.string());
     verify_checksums(file.tensors, file.metadata, path.string());
     RunState state;
     try {
-        const auto json = nlohmann::json::parse(entry->second);
-        json.at("step").get_to(state.step);
-        json.at("position").get_to(state.position);
+        const auto json = parse_metadata_json(entry->second);
+        if (!json.is_object()) throw Error("expected a JSON object");
+        state.step = count(json, "step");
+        state.position = {count(json.at("position"), "epoch"), count(json.at("position"), "batch")};
         json.at("totals").get_to(state.totals);
         json.at("best").get_to(state.best);
-        json.at("skipped").get_to(state.skipped);
-        json.at("skipped_in_a_row").get_to(state.skipped_in_a_row);
+        state.skipped = count(json, "skipped");
+        state.skipped_in_a_row = count(json, "skipped_in_a_row");
         json.at("preprocessing").get_to(state.preprocessing);
         json.at("classes").get_to(state.classes);
         if (json.contains("made_with")) json.at("made_with").get_to(state.made_with);
@@ -74,6 +86,18 @@ RunState load_state(const std::filesystem::path& path) {
     }
     for (const NamedTensor& named : file.tensors) state.tensors.emplace(named.name, named.tensor);
     return state;
+}
+
+void check_position(const RunState& state, std::uint64_t epochs, std::uint64_t batches,
+                    const std::filesystem::path& path) {
+    const auto check = [&](const char* what, std::uint64_t found, std::uint64_t most) {
+        if (found > most)
+            throw Error(fmt::format("{}: {}: expected at most {}, found {}", path.string(), what,
+                                    most, found));
+    };
+    check("epoch", state.position.epoch, epochs);
+    check("batch", state.position.batch, batches);
+    check("best epoch", state.best.epoch, epochs);
 }
 
 }  // namespace cait

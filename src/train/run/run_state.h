@@ -51,4 +51,9 @@ void save_state(const std::filesystem::path& path, const RunState& state);
 // Throws Error that names the file for anything that is missing or damaged.
 RunState load_state(const std::filesystem::path& path);
 
+// Throws Error, naming the file, for a state that stands beyond the end of its run: so many epochs
+// of so many batches.
+void check_position(const RunState& state, std::uint64_t epochs, std::uint64_t batches,
+                    const std::filesystem::path& path);
+
 }  // namespace cait

@@ -38,7 +38,11 @@ TEST(PreprocessingJson, SaysWhatItExpected) {
         {"[]", "expected a JSON object"},
         {R"({"mean": [1, 2]})", "expected three numbers for 'mean'"},
         {R"({"std": [1, 2, "x"]})", "expected finite numbers for 'std'"},
-        {R"({"crop_mode": 3})", "expected a string for 'crop_mode'"}};
+        {R"({"crop_mode": 3})", "expected a string for 'crop_mode'"},
+        {R"({"crop_mode": "x"})", "crop mode: expected centre, squash or border, found 'x'"},
+        {R"({"crop_ratio": 1e-300})", "'crop_ratio': expected 0.01 to 100, found 1e-300"},
+        {R"({"mean": [0, 0, 1e9]})", "'mean': expected -1000 to 1000, found 1e+09"},
+        {R"({"std": [1, 0, 1]})", "'std': expected 1e-06 to 1000, found 0"}};
     for (const auto& [text, message] : cases) {
         try {
             Json::parse(text).get<Preprocessing>();

@@ -65,6 +65,35 @@ TEST(DecodeRefuses, TooManyPixelsBeforeDecoding) {
     EXPECT_LT(peak_kilobytes() - before, 10'000);
 }
 
+TEST(DecodeRefuses, SidesThatNoResizingCouldBear) {
+    const auto wide = refusal(png(178'956'970, 1, ""));
+    ASSERT_TRUE(wide);
+    EXPECT_EQ(wide->why, ImageError::Why::too_large);
+    EXPECT_THAT(wide->message, HasSubstr("at most 65535 pixels a side, found 178956970x1"));
+    EXPECT_EQ(refusal(png(1, 65536, ""))->why, ImageError::Why::too_large);
+    EXPECT_EQ(refusal(png(1, 65535, ""))->why, ImageError::Why::malformed);
+}
+
+// libjpeg would make up what is missing: gigabytes of grey.
+TEST(DecodeRefuses, AJpegWithoutABitForEachBlock) {
+    const long before = peak_kilobytes();
+    for (const char* file : {"jpeg_progressive.jpg", "jpeg_420.jpg", "jpeg_cmyk_progressive.jpg"}) {
+        std::string bytes = read_file(decode_data(file));
+        const std::size_t frame = std::min(bytes.find("\xff\xc2"), bytes.find("\xff\xc0"));
+        bytes.replace(frame + 5, 4, big_endian(2700, 2) + big_endian(65500, 2));
+        EXPECT_THAT(refusal_text(bytes), HasSubstr("cannot hold 65500x2700 pixels")) << file;
+    }
+    EXPECT_LT(peak_kilobytes() - before, 10'000);
+}
+
+TEST(DecodeRefuses, ADamagedWebpCostsWhatIsInIt) {
+    const long before = peak_kilobytes();
+    std::string bytes = read_file(decode_data("webp_lossy.webp"));
+    bytes.replace(bytes.find("\x9d\x01\x2a") + 3, 4, "\xff\x3f\xaa\x2a");
+    EXPECT_THAT(refusal_text(bytes), HasSubstr("malformed WebP"));
+    EXPECT_LT(peak_kilobytes() - before, 60'000);
+}
+
 TEST(DecodeRefuses, TheLimitIsExact) {
     for (const char* file : {"jpeg_48x35.jpg", "webp_lossy_low.webp"}) {
         const std::string bytes = read_file(decode_data(file));

@@ -51,6 +51,17 @@ TEST_F(RunStateFile, ComesBackBitForBit) {
     EXPECT_TRUE(std::signbit(again.tensors.at("weights.w").floats()[1]));
 }
 
+TEST_F(RunStateFile, APositionBeyondTheRunIsRefused) {
+    RunState state;
+    state.position = {3, 17};
+    state.best = {0.5, 3, true};
+    EXPECT_NO_THROW(check_position(state, 3, 17, "state"));
+    EXPECT_THROW(check_position(state, 2, 17, "state"), Error);
+    EXPECT_THROW(check_position(state, 3, 16, "state"), Error);
+    state.best.epoch = 4;
+    EXPECT_THROW(check_position(state, 3, 17, "state"), Error);
+}
+
 TEST_F(RunStateFile, AnotherFileIsRefused) {
     const std::filesystem::path file = folder_ / "model.safetensors";
     write_safetensors(file, {}, {{"format", "pt"}});

@@ -1,0 +1,25 @@
+// Any bytes may be refused with cait::Error; everything else that escapes is a finding. The first
+// byte says how many of the others are the images, the rest are the labels.
+#include <algorithm>
+#include <cstdint>
+
+#include "as_file.h"
+#include "cait/error.h"
+#include "data/sources/idx.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::size_t images = std::min(size - 1, std::size_t{data[0]} * 4);
+    const cait::AsFile first(data + 1, images);
+    const cait::AsFile second(data + 1 + images, size - 1 - images);
+    try {
+        const cait::DatasetPtr dataset =
+            cait::open_idx(cait::parse_dataset_uri("idx:" + first.path().string() +
+                                                   "?labels=" + second.path().string()),
+                           cait::Split::any);
+        for (std::size_t i = 0; i < std::min<std::size_t>(dataset->size(), 16); ++i)
+            dataset->image(i);
+    } catch (const cait::Error&) {
+    }
+    return 0;
+}
