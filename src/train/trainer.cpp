@@ -110,6 +110,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
         checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
         records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
         for (const std::string& text : plan_.notes) records_->add_note(text);
+        if (!records_->damage().empty()) note(records_->damage());
     }
     if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
     loader_ = training_loader(
