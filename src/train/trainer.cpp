@@ -14,6 +14,7 @@
 #include "recipe/recipe_keys.h"
 #include "session/engine_executor.h"
 #include "torch/convert.h"
+#include "torch/device.h"
 #include "torch/torch_session.h"
 #include "train/optim/schedule.h"
 #include "train/run/checkpoint.h"
@@ -372,7 +373,7 @@ int TrainingRun::agreed_stop() {
 TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const WorldInfo& world) {
     check(recipe);
     ProcessGroupOptions group_options;
-    group_options.device = at::Device(recipe.train.device);
+    group_options.device = usable_device(recipe.train.device, "train.device");
     group_options.resume = "cait train --resume " + options.folder.string();
     ProcessGroup group(world, group_options);
     return TrainingRun(recipe, options, group).run();
