@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "api/describe.h"
@@ -13,6 +12,7 @@
 #include "image/draw/draw.h"
 #include "image/draw/heat_map.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "predict.h"
 #include "progress.h"
 #include "session/attention_map.h"
@@ -133,7 +133,7 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     write_image(arguments.output,
                 contact_sheet(tiles, sheet_style(arguments, model, std::int64_t(pictures.size()),
                                                  maps.heads())));
-    fmt::print(stderr, "wrote {}\n", arguments.output);
+    print_error("wrote {}\n", arguments.output);
 }
 
 }  // namespace cait::app

@@ -2,15 +2,15 @@
 // (0 done, 1 bad data, 2 wrong usage).
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
+#include <sstream>
 
 #include "command.h"
+#include "core/cpu_limit.h"
 #include "core/display_name.h"
 #include "core/isa.h"
 #include "core/suggest.h"
+#include "output.h"
 
 namespace {
 
@@ -20,9 +20,9 @@ constexpr int kDataError = 1;
 constexpr int kUsageError = 2;
 
 // Before any command does its work, so that nonsense in CAIT_ISA is refused by all of them.
-void check_isa_cap() {
-    const std::string note = cait::isa_note();
-    if (!note.empty()) fmt::print(stderr, "cait: {}\n", note);
+void check_environment() {
+    for (const std::string& note : {cait::isa_note(), cait::threads_note()})
+        if (!note.empty()) print_error("cait: {}\n", note);
 }
 
 // The innermost command that was found: `cait data stas` fails in `data`.
@@ -48,12 +48,6 @@ std::string words_of(const CLI::App& command) {  // "data get "
     return words_of(*command.get_parent()) + command.get_name() + " ";
 }
 
-// What was printed may still be on its way: a full disk shows only now.
-void finish_output() {
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        throw cait::Error(fmt::format("cannot write the output: {}", std::strerror(errno)));
-}
-
 int run(int argc, char** argv) {
     CLI::App app("Image transformers: train, fine-tune, distil, evaluate and look inside them.",
                  "cait");
@@ -76,36 +70,43 @@ int run(int argc, char** argv) {
     add_machine_command(app);
     add_bench_command(app);
     add_completion_command(app);
-    app.parse_complete_callback(check_isa_cap);
+    app.parse_complete_callback(check_environment);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {
-        const int shown = app.exit(asked_for_help);
-        finish_output();
+        std::ostringstream text;
+        const int shown = app.exit(asked_for_help, text, text);
+        write_out(text.str());
         return shown;
     } catch (const CLI::ParseError& error) {
         const CLI::App& command = innermost(app);
-        fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", explain(command, error),
-                   words_of(command));
+        print_error("cait: {} (see `cait {}--help`)\n", explain(command, error), words_of(command));
         return kUsageError;
     }
-    finish_output();
     return status;
+}
+
+// Of what a library threw that we do not know: LibTorch adds a trace of its calls.
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+int run_and_report(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const cait::Error& error) {
+        print_error("cait: {}\n", error.what());
+        return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;
+    } catch (const std::bad_alloc&) {
+        print_error("cait: out of memory\n");
+        return kDataError;
+    } catch (const std::exception& error) {
+        print_error("cait: {}\n", first_line(error.what()));
+        return kDataError;
+    }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const cait::Error& error) {
-        fmt::print(stderr, "cait: {}\n", error.what());
-        return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;
-    } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "cait: out of memory\n");
-        return kDataError;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "cait: {}\n", error.what());
-        return kDataError;
-    }
+    prepare_output();
+    return finish_output(run_and_report(argc, argv));
 }

@@ -1,14 +1,13 @@
 // `cait convert`: any weight file to one safetensors file, as it is or fitted to a model.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "api/file_facts.h"
 #include "class_names.h"
 #include "command.h"
 #include "core/convert.h"
 #include "core/rename.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "weights/checksum.h"
 #include "weights/safetensors.h"
 #include "weights/weight_file.h"
@@ -69,7 +68,7 @@ void run(const ConvertArguments& arguments) {
     } else {
         Model model = Model::load(input, arguments.model.model, arguments.model.settings(),
                                   arguments.model.load_options());
-        for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+        for (const std::string& note : model.notes()) print_error("note: {}\n", note);
         if (!arguments.name.empty()) model.set_name(arguments.name);
         if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
         metadata = model.metadata();
@@ -80,7 +79,7 @@ void run(const ConvertArguments& arguments) {
     convert_floats(tensors, arguments.dtype);
     metadata[kChecksumKey] = checksums(tensors);
     write_safetensors(arguments.output, tensors, metadata);
-    fmt::print(stderr, "wrote {} ({} tensors)\n", arguments.output, tensors.size());
+    print_error("wrote {} ({} tensors)\n", arguments.output, tensors.size());
 }
 
 }  // namespace

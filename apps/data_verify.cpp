@@ -1,12 +1,11 @@
 // `cait data verify`: decodes every image and lists those that cannot be read.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "command.h"
 #include "data.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
+#include "output.h"
 #include "progress.h"
 
 namespace cait::app {
@@ -37,9 +36,8 @@ void run(const VerifyArguments& arguments) {
         list.push_back(
             {{"dataset", part}, {"images", dataset->size()}, {"unreadable", to_json(bad)}});
         if (!arguments.data.json) {
-            for (const BadImage& image : bad) fmt::print("{}\n", one_line(image.reason));
-            if (bad.empty())
-                fmt::print("{}: all {} images can be read\n", one_line(part), dataset->size());
+            for (const BadImage& image : bad) print_out("{}\n", image.reason);
+            if (bad.empty()) print_out("{}: all {} images can be read\n", part, dataset->size());
         }
         all_bad.insert(all_bad.end(), bad.begin(), bad.end());
         images += dataset->size();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "api/describe.h"
@@ -14,6 +13,7 @@
 #include "image/codec/decode.h"
 #include "image_list.h"
 #include "measure/top_answers.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -75,7 +75,7 @@ PreparedPictures prepare(const Model& model, std::vector<Picture> pictures) {
             values.resize(values.size() + one);
             preparer(image, std::span(values).last(one));
         } catch (const Error& error) {
-            fmt::print(stderr, "cait: {}\n", one_line(error.what()));
+            print_error("cait: {}\n", error.what());
             ++result.unreadable;
             continue;
         }

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
+#include "output.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
 #include "weights_argument.h"
@@ -88,7 +88,7 @@ TrainArguments resolve(const TrainWords& words) {
 
 void list_recipes() {
     for (const std::string& name : recipe_names())
-        fmt::print("{:<22}{}\n", name, recipe_about(name));
+        print_out("{:<22}{}\n", name, recipe_about(name));
 }
 
 void run(const TrainWords& words, const Invocation& invocation) {
@@ -99,7 +99,7 @@ void run(const TrainWords& words, const Invocation& invocation) {
     const TrainArguments arguments = resolve(words);
     if (words.print) {
         print_notes(arguments);
-        fmt::print("{}", recipe_text(arguments.recipe));
+        write_out(recipe_text(arguments.recipe));
         return;
     }
     if (arguments.recipe.data.train.empty())
@@ -110,7 +110,7 @@ void run(const TrainWords& words, const Invocation& invocation) {
 }  // namespace
 
 void print_notes(const TrainArguments& arguments) {
-    for (const std::string& note : arguments.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : arguments.notes) print_error("note: {}\n", note);
 }
 
 void add_train_command(CLI::App& app, const Invocation& invocation) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/utf8.h"
 #include "image/codec/encode.h"
 
 namespace cait {
@@ -10,25 +11,6 @@ namespace cait {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-
-bool continues(std::string_view text, std::size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-}
-
-// Length of the UTF-8 character that starts here; 0 when none does. Too long forms, surrogates and
-// what lies beyond Unicode are none.
-std::size_t character_at(std::string_view text, std::size_t at) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    if (first < 0x80) return 1;
-    const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if (!continues(text, at + i)) return 0;
-    const auto second = static_cast<unsigned char>(text[at + 1]);
-    const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-                         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
-    return refused ? 0 : length;
-}
 
 std::string_view entity_of(char c) {
     switch (c) {
@@ -50,7 +32,7 @@ bool is_control(char c) {
 std::string html_text(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size();) {
-        const std::size_t length = character_at(text, i);
+        const std::size_t length = utf8_length(text, i);
         if (length == 0 || is_control(text[i]))
             result += kReplacement;
         else if (const std::string_view entity = entity_of(text[i]); !entity.empty())
@@ -66,7 +48,7 @@ std::string cut_text(std::string_view text, std::size_t most) {
     std::size_t characters = 0;
     for (std::size_t i = 0; i < text.size(); ++characters) {
         if (characters == most) return std::string(text.substr(0, i)) + "…";
-        const std::size_t length = character_at(text, i);
+        const std::size_t length = utf8_length(text, i);
         i += length == 0 ? 1 : length;
     }
     return std::string(text);
