@@ -21,10 +21,17 @@ namespace {
 // The one thing that a signal handler may touch.
 volatile std::sig_atomic_t asked_to_stop = 0;
 
-// The first signal lets the step end and saves; the second ends the program at once.
+// The first signal lets the step end and saves; the second ends the program at once. The system
+// repeats SIGXCPU every second by itself, up to a limit that no program survives.
 void on_signal(int signal) {
     asked_to_stop = signal;
-    std::signal(signal, SIG_DFL);
+    if (signal != SIGXCPU) std::signal(signal, SIG_DFL);
+}
+
+void watch_signals() {
+    for (const int signal : {SIGTERM, SIGINT, SIGXCPU}) std::signal(signal, on_signal);
+    // Under nohup a terminal may go away without a word.
+    if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
@@ -162,8 +169,7 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
             launch_processes(arguments.processes, words_of_one(arguments, invocation), options);
         return;
     }
-    std::signal(SIGTERM, on_signal);
-    std::signal(SIGINT, on_signal);
+    watch_signals();
     if (arguments.find_lr) return find_lr(arguments);
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
