@@ -2,21 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "api/describe.h"
 #include "class_names.h"
+#include "core/file_guard.h"
 #include "core/memory_budget.h"
 #include "data.h"
 #include "image/codec/encode.h"
-#include "core/file_guard.h"
 #include "image/draw/contact_sheet.h"
 #include "image/draw/draw.h"
 #include "image/draw/heat_map.h"
 #include "input_files.h"
 #include "measure/finite_logits.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "predict.h"
 #include "progress.h"
 #include "session/attention_map.h"
@@ -103,7 +103,7 @@ public:
             group_.shown.push_back(shown_at(arguments_.side, photo, preparer_));
         } catch (const Error& error) {
             check_mapped_files();
-            fmt::print(stderr, "cait: {}\n", one_line(error.what()));
+            print_error("cait: {}\n", error.what());
             return false;
         }
         if (picture.label) picture.label = label_for(model_, *picture.label);
@@ -212,7 +212,7 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     if (seen == 0) return;
     write_image(arguments.output,
                 contact_sheet(attend.tiles(), sheet_style(arguments, model, seen, attend.heads())));
-    fmt::print(stderr, "wrote {}\n", arguments.output);
+    print_error("wrote {}\n", arguments.output);
 }
 
 }  // namespace cait::app

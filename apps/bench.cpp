@@ -14,6 +14,7 @@
 #include "data.h"
 #include "executor.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "weights_argument.h"
 
 namespace cait::app {
@@ -45,7 +46,7 @@ Model load(const BenchArguments& arguments, const std::string& size) {
     if (weights.empty()) return Model::create(name, options.settings());
     Model model =
         Model::load(weights_file(weights, name), name, options.settings(), options.load_options());
-    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
     return model;
 }
 
@@ -103,27 +104,27 @@ nlohmann::json to_json(const BenchResult& r) {
 }
 
 void print_header() {
-    fmt::print("{}\n", machine_line());
-    fmt::print("{:<28} {:>9} {:>5} {:>5} {:>7} {:>9} {:>8} {:>8} {:>8} {:>6} {:>8} {:>8}\n",
-               "model", "image", "batch", "type", "threads", "images/s", "p50 ms", "p99 ms",
-               "GFLOP/s", "peak", "start ms", "peak MiB");
+    print_out("{}\n", machine_line());
+    print_out("{:<28} {:>9} {:>5} {:>5} {:>7} {:>9} {:>8} {:>8} {:>8} {:>6} {:>8} {:>8}\n", "model",
+              "image", "batch", "type", "threads", "images/s", "p50 ms", "p99 ms", "GFLOP/s",
+              "peak", "start ms", "peak MiB");
 }
 
 void print_row(const BenchResult& r) {
-    fmt::print(
+    print_out(
         "{:<28} {:>9} {:>5} {:>5} {:>7} {:>9.1f} {:>8.2f} {:>8.2f} {:>8.1f} {:>5.0f}% "
         "{:>8.0f} {:>8.0f}\n",
         r.model, fmt::format("{}x{}", r.image_height, r.image_width), r.with.batch,
         r.with.precision == Precision::bf16 ? "bf16" : "fp32", r.with.threads, r.images_per_second,
         r.p50_ms, r.p99_ms, r.gflops, 100 * r.peak_share, r.start_ms + r.first_ms, r.peak_mib);
-    std::fflush(stdout);
+    flush_out();
 }
 
 void print_layers(const std::vector<LayerTime>& layers) {
-    fmt::print("\n{:<44} {:<18} {:>9} {:>6}\n", "layer", "op", "ms", "share");
+    print_out("\n{:<44} {:<18} {:>9} {:>6}\n", "layer", "op", "ms", "share");
     for (const LayerTime& layer : layers)
-        fmt::print("{:<44} {:<18} {:>9.3f} {:>5.1f}%\n", layer.name, layer.op, layer.ms,
-                   100 * layer.share);
+        print_out("{:<44} {:<18} {:>9.3f} {:>5.1f}%\n", layer.name, layer.op, layer.ms,
+                  100 * layer.share);
     std::map<std::string, LayerTime> by_op;
     for (const LayerTime& layer : layers) {
         by_op[layer.op].ms += layer.ms;
@@ -131,10 +132,10 @@ void print_layers(const std::vector<LayerTime>& layers) {
     }
     std::vector<std::pair<std::string, LayerTime>> sorted(by_op.begin(), by_op.end());
     std::ranges::sort(sorted, std::greater<>(), [](const auto& entry) { return entry.second.ms; });
-    fmt::print("\n{:<63} {:>9} {:>6}\n", "op", "ms", "share");
+    print_out("\n{:<63} {:>9} {:>6}\n", "op", "ms", "share");
     for (const auto& [op, sum] : sorted)
-        fmt::print("{:<63} {:>9.3f} {:>5.1f}%\n", op, sum.ms, 100 * sum.share);
-    fmt::print("\n");
+        print_out("{:<63} {:>9.3f} {:>5.1f}%\n", op, sum.ms, 100 * sum.share);
+    print_out("\n");
 }
 
 nlohmann::json to_json(const std::vector<LayerTime>& layers) {
@@ -173,6 +174,7 @@ void run(const BenchArguments& arguments) {
                             print_layers(layers);
                     }
                     list.push_back(std::move(entry));
+                    if (output_lost()) return;
                 }
     }
     if (arguments.json) print_json(list);

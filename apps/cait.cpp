@@ -2,17 +2,17 @@
 // (0 done, 1 bad data, 2 wrong usage).
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
+#include <sstream>
 
 #include "command.h"
+#include "core/cpu_limit.h"
 #include "core/display_name.h"
 #include "core/file_guard.h"
 #include "core/isa.h"
 #include "core/memory_budget.h"
 #include "core/suggest.h"
+#include "output.h"
 
 namespace {
 
@@ -25,8 +25,8 @@ constexpr int kUsageError = 2;
 // of them.
 void check_environment() {
     cait::MemoryBudget::of_process();
-    const std::string note = cait::isa_note();
-    if (!note.empty()) fmt::print(stderr, "cait: {}\n", note);
+    for (const std::string& note : {cait::isa_note(), cait::threads_note()})
+        if (!note.empty()) print_error("cait: {}\n", note);
 }
 
 // The innermost command that was found: `cait data stas` fails in `data`.
@@ -50,12 +50,6 @@ std::string explain(const CLI::App& command, const CLI::ParseError& error) {
 std::string words_of(const CLI::App& command) {  // "data get "
     if (command.get_parent() == nullptr) return "";
     return words_of(*command.get_parent()) + command.get_name() + " ";
-}
-
-// What was printed may still be on its way: a full disk shows only now.
-void finish_output() {
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        throw cait::Error(fmt::format("cannot write the output: {}", std::strerror(errno)));
 }
 
 int run(int argc, char** argv) {
@@ -84,37 +78,44 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked_for_help) {
-        const int shown = app.exit(asked_for_help);
-        finish_output();
+        std::ostringstream text;
+        const int shown = app.exit(asked_for_help, text, text);
+        write_out(text.str());
         return shown;
     } catch (const CLI::ParseError& error) {
         const CLI::App& command = innermost(app);
-        fmt::print(stderr, "cait: {} (see `cait {}--help`)\n", explain(command, error),
-                   words_of(command));
+        print_error("cait: {} (see `cait {}--help`)\n", explain(command, error), words_of(command));
         return kUsageError;
     } catch (const cait::Error&) {
         cait::check_mapped_files();  // what was found in a file that was being changed says nothing
         throw;
     }
     cait::recheck_mapped_files();
-    finish_output();
     return status;
+}
+
+// Of what a library threw that we do not know: LibTorch adds a trace of its calls.
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+int run_and_report(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const cait::Error& error) {
+        print_error("cait: {}\n", error.what());
+        return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;
+    } catch (const std::bad_alloc&) {
+        print_error("cait: out of memory\n");
+        return kDataError;
+    } catch (const std::exception& error) {
+        print_error("cait: {}\n", first_line(error.what()));
+        return kDataError;
+    }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     cait::install_file_guard();
-    try {
-        return run(argc, argv);
-    } catch (const cait::Error& error) {
-        fmt::print(stderr, "cait: {}\n", error.what());
-        return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;
-    } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "cait: out of memory\n");
-        return kDataError;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "cait: {}\n", error.what());
-        return kDataError;
-    }
+    prepare_output();
+    return finish_output(run_and_report(argc, argv));
 }

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "data.h"
 #include "data/class_list.h"
 #include "data/imagenet_classes.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "weights_argument.h"
 
 namespace cait::app {
@@ -29,15 +28,14 @@ void use_class_file(Model& model, const std::string& file) {
 }
 
 void note_imagenet_names(const std::string& weights, std::string_view list) {
-    fmt::print(stderr, "note: {} does not name its classes; the names are those of {}\n",
-               one_line(weights), list);
+    print_error("note: {} does not name its classes; the names are those of {}\n", weights, list);
 }
 
 Model load_model(const ModelOptions& options, const std::string& weights,
                  const std::string& classes) {
     Model model = Model::load(weights_file(weights, options.model), options.model,
                               options.settings(), options.load_options());
-    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
     name_classes(model, classes, weights);
     return model;
 }

@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "command.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -14,10 +13,10 @@ namespace {
 
 void run(const CLI::App& program, const std::string& kind) {
     const std::vector<CommandWords> commands = command_words(program);
-    if (kind == "bash") return fmt::print("{}", bash_completion(commands));
-    if (kind == "zsh") return fmt::print("{}", zsh_completion(commands));
-    if (kind == "fish") return fmt::print("{}", fish_completion(commands));
-    fmt::print("{}", manual_page(commands, program.version()));
+    if (kind == "bash") return write_out(bash_completion(commands));
+    if (kind == "zsh") return write_out(zsh_completion(commands));
+    if (kind == "fish") return write_out(fish_completion(commands));
+    write_out(manual_page(commands, program.version()));
 }
 
 }  // namespace

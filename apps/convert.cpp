@@ -1,8 +1,6 @@
 // `cait convert`: any weight file to one safetensors file, as it is or fitted to a model.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "api/file_facts.h"
 #include "class_names.h"
 #include "command.h"
@@ -10,6 +8,7 @@
 #include "core/rename.h"
 #include "input_files.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "weights/checksum.h"
 #include "weights/non_finite.h"
 #include "weights/printable.h"
@@ -84,7 +83,7 @@ void run(const ConvertArguments& arguments) {
     } else {
         Model model = Model::load(input, arguments.model.model, arguments.model.settings(),
                                   arguments.model.load_options());
-        for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+        for (const std::string& note : model.notes()) print_error("note: {}\n", note);
         if (!arguments.name.empty()) model.set_name(arguments.name);
         if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
         metadata = model.metadata();
@@ -94,7 +93,7 @@ void run(const ConvertArguments& arguments) {
     }
     convert_floats(tensors, arguments.dtype, input);
     write_safetensors(arguments.output, tensors, sealed(std::move(metadata), tensors));
-    fmt::print(stderr, "wrote {} ({} tensors)\n", arguments.output, tensors.size());
+    print_error("wrote {} ({} tensors)\n", arguments.output, tensors.size());
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "command.h"
 #include "core/cpu_limit.h"
 #include "data/open_dataset.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -35,7 +35,7 @@ DatasetPtr DataArguments::open() const { return open_dataset(uri); }
 DatasetPtr DataArguments::open_training_part() const {
     DatasetPtr dataset = open_dataset(uri, Split::train);
     if (dataset_parts(uri).size() > 1)
-        fmt::print(stderr, "note: the training part: {}\n", one_line(dataset->source()));
+        print_error("note: the training part: {}\n", dataset->source());
     return dataset;
 }
 
@@ -45,18 +45,6 @@ void add_threads_option(CLI::App& command, int& threads) {
     command.add_option("--threads", threads, "How many images are read at a time")
         ->check(CLI::Range(1, kMost))
         ->capture_default_str();
-}
-
-std::string one_line(std::string_view text) {
-    std::string result(text);
-    std::ranges::replace_if(
-        result, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-    return result;
-}
-
-void print_json(const nlohmann::json& value) {
-    using Handler = nlohmann::json::error_handler_t;  // names of files need not be UTF-8
-    fmt::print("{}\n", value.dump(2, ' ', false, Handler::replace));
 }
 
 nlohmann::json to_json(std::span<const BadImage> images) {

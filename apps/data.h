@@ -32,9 +32,6 @@ struct DataArguments {
 
 void add_threads_option(CLI::App& command, int& threads);  // default: all cores
 
-// Names from files may hold anything; what reaches the terminal is one line.
-std::string one_line(std::string_view text);
-void print_json(const nlohmann::json& value);
 nlohmann::json to_json(std::span<const BadImage> images);
 
 }  // namespace cait::app

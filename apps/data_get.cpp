@@ -1,13 +1,13 @@
 // `cait data get`: fetches a public data set, or goes on fetching it, and checks what has arrived.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "command.h"
 #include "data.h"
 #include "data/sources/unpack.h"
 #include "fetch/download_list.h"
+#include "output.h"
 #include "progress.h"
 
 namespace cait::app {
@@ -27,11 +27,11 @@ struct GetArguments {
 
 void print_list(bool json) {
     nlohmann::json list = nlohmann::json::array();
-    if (!json) fmt::print("{:<16} {:>10}  {}\n", "name", "size", "content");
+    if (!json) print_out("{:<16} {:>10}  {}\n", "name", "size", "content");
     for (const ListedDataset& dataset : downloadable_datasets()) {
         if (!json) {
-            fmt::print("{:<16} {:>10}  {}\n", dataset.name,
-                       bytes_text(std::int64_t(dataset.size())), dataset.summary);
+            print_out("{:<16} {:>10}  {}\n", dataset.name, bytes_text(std::int64_t(dataset.size())),
+                      dataset.summary);
             continue;
         }
         nlohmann::json files = nlohmann::json::array();
@@ -71,12 +71,12 @@ void run(const GetArguments& arguments) {
             unpack_tar_gz(folder / file.name, folder);
         files.push_back({{"name", file.name}, {"outcome", text_of(outcome)}});
         if (!arguments.json)
-            fmt::print("{}: {}, {}\n", (folder / file.name).string(),
-                       bytes_text(std::int64_t(file.expected.size.value_or(0))), text_of(outcome));
+            print_out("{}: {}, {}\n", (folder / file.name).string(),
+                      bytes_text(std::int64_t(file.expected.size.value_or(0))), text_of(outcome));
     }
     const std::string uri = fmt::format("{}:{}", dataset.name, folder.string());
     if (arguments.json) return print_json({{"dataset", uri}, {"files", files}});
-    fmt::print("the data set is {}\n", uri);
+    print_out("the data set is {}\n", uri);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // `cait data pack`: a data set as a few tar shards instead of many small files.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "command.h"
 #include "data.h"
 #include "data/pack.h"
+#include "output.h"
 #include "progress.h"
 
 namespace cait::app {
@@ -44,8 +43,8 @@ void run(const PackArguments& arguments) {
                            {"images", result.images},
                            {"shards", result.shards},
                            {"bytes", result.bytes}});
-    fmt::print("{}: {} images, {} shards, {}\n", uri, result.images, result.shards,
-               bytes_text(std::int64_t(result.bytes)));
+    print_out("{}: {} images, {} shards, {}\n", uri, result.images, result.shards,
+              bytes_text(std::int64_t(result.bytes)));
 }
 
 }  // namespace

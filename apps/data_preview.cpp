@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <optional>
 
@@ -17,6 +16,7 @@
 #include "image/draw/draw.h"
 #include "input_files.h"
 #include "models/settings.h"
+#include "output.h"
 #include "progress.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
@@ -159,8 +159,8 @@ void print_result(const PreviewArguments& arguments, const Image& sheet, std::si
                            {"tiles", tiles},
                            {"images", images},
                            {"size", image_size_text(size)}});
-    fmt::print("{}: {}x{}, {} tiles of {} images at {}x{}\n", arguments.output, sheet.width,
-               sheet.height, tiles, images, size.width, size.height);
+    print_out("{}: {}x{}, {} tiles of {} images at {}x{}\n", arguments.output, sheet.width,
+              sheet.height, tiles, images, size.width, size.height);
 }
 
 void run(const PreviewArguments& arguments) {
@@ -198,8 +198,7 @@ void run(const PreviewArguments& arguments) {
         fmt::format("{}, {}, seed {}", arguments.data.uri, arguments.recipe, recipe.train.seed);
     const Image sheet = contact_sheet(tiles, style);
     write_image(arguments.output, sheet);
-    for (const BadImage& bad : images.bad())
-        fmt::print(stderr, "note: left out: {}\n", one_line(bad.reason));
+    for (const BadImage& bad : images.bad()) print_error("note: left out: {}\n", bad.reason);
     print_result(arguments, sheet, tiles.size(), shown, size);
 }
 

@@ -1,7 +1,6 @@
 // `cait data split`: divides a data set in two lists, with every class in both in proportion.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "command.h"
@@ -9,6 +8,7 @@
 #include "data/sources/csv_dataset.h"
 #include "data/split.h"
 #include "input_files.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -45,8 +45,8 @@ void run(const SplitArguments& arguments) {
              {"parts",
               {{{"dataset", "csv:" + kept_file}, {"images", parts.kept.size()}},
                {{"dataset", "csv:" + held_out_file}, {"images", parts.held_out.size()}}}}});
-    fmt::print("csv:{}: {} images\ncsv:{}: {} images\n", kept_file, parts.kept.size(),
-               held_out_file, parts.held_out.size());
+    print_out("csv:{}: {} images\ncsv:{}: {} images\n", kept_file, parts.kept.size(), held_out_file,
+              parts.held_out.size());
 }
 
 }  // namespace

@@ -4,14 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "command.h"
 #include "data.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
+#include "output.h"
 #include "progress.h"
+#include "report/html.h"
 
 namespace cait::app {
 
@@ -53,15 +54,8 @@ nlohmann::json to_json(const std::string& uri, const Dataset& dataset,
             {"unreadable", app::to_json(found.bad)}};
 }
 
-// The longest beginning of a name, in whole UTF-8 characters, that fits the column.
 std::string cut_name(std::string_view name) {
-    std::string text = one_line(name);
-    std::size_t characters = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
-        if (++characters > kNameWidth) return text.substr(0, i) + "…";
-    }
-    return text;
+    return cut_text(printable(name, kNameWidth + 1), kNameWidth);
 }
 
 void print_classes(const Dataset& dataset, const std::vector<std::size_t>& counts) {
@@ -82,38 +76,38 @@ void print_classes(const Dataset& dataset, const std::vector<std::size_t>& count
     const std::size_t width = output_width();
     const std::size_t bar = width > used + 10 ? std::min<std::size_t>(width - used, 60) : 0;
 
-    fmt::print("\n{:<{}}  {:>{}}\n", "class", name_width, "images", number_width);
+    print_out("\n{:<{}}  {:>{}}\n", "class", name_width, "images", number_width);
     for (std::size_t i = 0; i < order.size(); ++i) {
         if (some && i == kEnds) {
-            fmt::print("{:<{}}  {:>{}}\n", "…", name_width, "…", number_width);
+            print_out("{:<{}}  {:>{}}\n", "…", name_width, "…", number_width);
             i = order.size() - kEnds;
         }
         const std::size_t count = counts[order[i]];
         const std::size_t length = most == 0 ? 0 : (count * bar + most - 1) / most;
-        fmt::print("{:<{}}  {:>{}}{}{:#<{}}\n", names[i], name_width, count, number_width,
-                   length > 0 ? "  " : "", "", length);
+        print_out("{:<{}}  {:>{}}{}{:#<{}}\n", names[i], name_width, count, number_width,
+                  length > 0 ? "  " : "", "", length);
     }
     if (some)
-        fmt::print("the {} largest and the {} smallest of {} classes\n", kEnds, kEnds,
-                   counts.size());
+        print_out("the {} largest and the {} smallest of {} classes\n", kEnds, kEnds,
+                  counts.size());
 }
 
 void print_text(const std::string& uri, const Dataset& dataset, const DatasetStatistics& found) {
     const auto [least, most] = std::ranges::minmax(found.per_class);
-    fmt::print("{}\n{} images in {} classes of {} to {}\n\n", one_line(uri), found.images,
-               found.per_class.size(), least, most);
-    fmt::print("{:<12} {:>8} {:>8} {:>8}\n", "", "least", "median", "most");
+    print_out("{}\n{} images in {} classes of {} to {}\n\n", uri, found.images,
+              found.per_class.size(), least, most);
+    print_out("{:<12} {:>8} {:>8} {:>8}\n", "", "least", "median", "most");
     for (const auto& [name, spread] : {std::pair{"width", found.width}, {"height", found.height}})
-        fmt::print("{:<12} {:>8} {:>8} {:>8}\n", name, spread.least, spread.median, spread.most);
-    fmt::print("{:<12} {:>8} {:>8} {:>8}\n", "", "red", "green", "blue");
+        print_out("{:<12} {:>8} {:>8} {:>8}\n", name, spread.least, spread.median, spread.most);
+    print_out("{:<12} {:>8} {:>8} {:>8}\n", "", "red", "green", "blue");
     for (const auto& [name, v] : {std::pair{"mean", found.mean}, {"std", found.std}})
-        fmt::print("{:<12} {:>8.4f} {:>8.4f} {:>8.4f}\n", name, v[0], v[1], v[2]);
-    fmt::print("{:<12} {:>8}\n", "unreadable", found.bad.size());
+        print_out("{:<12} {:>8.4f} {:>8.4f} {:>8.4f}\n", name, v[0], v[1], v[2]);
+    print_out("{:<12} {:>8}\n", "unreadable", found.bad.size());
     for (std::size_t i = 0; i < std::min(found.bad.size(), kBadListed); ++i)
-        fmt::print("  {}\n", one_line(found.bad[i].reason));
+        print_out("  {}\n", found.bad[i].reason);
     if (found.bad.size() > kBadListed)
-        fmt::print("  … and {} more: `cait data verify {}` lists them\n",
-                   found.bad.size() - kBadListed, one_line(uri));
+        print_out("  … and {} more: `cait data verify {}` lists them\n",
+                  found.bad.size() - kBadListed, uri);
     print_classes(dataset, found.per_class);
 }
 
@@ -138,7 +132,7 @@ void run(const StatsArguments& arguments) {
             list.push_back(to_json(part, *dataset, found));
             continue;
         }
-        if (&part != &parts.front()) fmt::print("\n");
+        if (&part != &parts.front()) print_out("\n");
         print_text(part, *dataset, found);
     }
     if (!arguments.data.json) return;

@@ -1,14 +1,13 @@
 // `cait data verify`: decodes every image and lists those that cannot be read.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "command.h"
 #include "data.h"
 #include "data/dataset_uri.h"
 #include "data/open_dataset.h"
 #include "data/sources/tar_shards.h"
 #include "data/statistics.h"
+#include "output.h"
 #include "progress.h"
 
 namespace cait::app {
@@ -49,10 +48,10 @@ void run(const VerifyArguments& arguments) {
                         {"unreadable", to_json(bad)},
                         {"damaged", damage}});
         if (!arguments.data.json) {
-            for (const BadImage& image : bad) fmt::print("{}\n", one_line(image.reason));
-            for (const std::string& text : damage) fmt::print("{}\n", one_line(text));
+            for (const BadImage& image : bad) print_out("{}\n", image.reason);
+            for (const std::string& text : damage) print_out("{}\n", text);
             if (bad.empty() && damage.empty())
-                fmt::print("{}: all {} images can be read\n", one_line(part), dataset->size());
+                print_out("{}: all {} images can be read\n", part, dataset->size());
         }
         all_bad.insert(all_bad.end(), bad.begin(), bad.end());
         all_damage.insert(all_damage.end(), damage.begin(), damage.end());
@@ -67,7 +66,7 @@ void run(const VerifyArguments& arguments) {
     }
     if (!all_bad.empty())
         throw BadImagesError(fmt::format("{}: {}", sources, describe(all_bad, images)), all_bad);
-    if (!all_damage.empty()) throw Error(one_line(all_damage.front()));
+    if (!all_damage.empty()) throw Error(all_damage.front());
 }
 
 }  // namespace

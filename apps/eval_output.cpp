@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "data.h"
 #include "eval.h"
+#include "output.h"
 #include "progress.h"
 #include "report/report.h"
 
@@ -89,17 +89,17 @@ nlohmann::json to_json(const DisagreementTable& table) {
 void print_model(const EvalArguments& arguments, const Evaluated& one) {
     const Metrics& metrics = one.evaluation.metrics;
     const bool several = metrics.several_labels();
-    fmt::print("{} ({}) on {}\n", one_line(one.weights), one.info.name, one_line(arguments.data));
-    fmt::print("top-1   {:>7.2f} %{}\n", 100 * metrics.top1(),
-               several ? "  (any of an image's labels counts)" : "");
-    fmt::print("top-5   {:>7.2f} %\n", 100 * metrics.top5());
-    fmt::print("classes {:>7.2f} %  (mean of their accuracies)\n",
-               100 * metrics.mean_class_accuracy());
-    fmt::print("loss    {:>7.4f}\n", metrics.loss());
-    fmt::print("ECE     {:>7.2f} %\n", 100 * metrics.ece());
-    fmt::print("images  {:>7}    in {}, {:.1f}/s{}\n", metrics.images(), duration_text(one.seconds),
-               rate_of(one),
-               one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));
+    print_out("{} ({}) on {}\n", one.weights, one.info.name, arguments.data);
+    print_out("top-1   {:>7.2f} %{}\n", 100 * metrics.top1(),
+              several ? "  (any of an image's labels counts)" : "");
+    print_out("top-5   {:>7.2f} %\n", 100 * metrics.top5());
+    print_out("classes {:>7.2f} %  (mean of their accuracies)\n",
+              100 * metrics.mean_class_accuracy());
+    print_out("loss    {:>7.4f}\n", metrics.loss());
+    print_out("ECE     {:>7.2f} %\n", 100 * metrics.ece());
+    print_out("images  {:>7}    in {}, {:.1f}/s{}\n", metrics.images(), duration_text(one.seconds),
+              rate_of(one),
+              one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));
 }
 
 void print_classes(const Evaluated& one) {
@@ -108,26 +108,26 @@ void print_classes(const Evaluated& one) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::erase_if(order, [&](std::size_t i) { return counts[i].images == 0; });
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return counts[i].accuracy(); });
-    fmt::print("\naccuracy   correct/images  class\n");
+    print_out("\naccuracy   correct/images  class\n");
     for (const std::size_t i : order)
-        fmt::print("{:>6.2f} %   {:>14}  {}\n", 100 * counts[i].accuracy(),
-                   fmt::format("{}/{}", counts[i].correct, counts[i].images),
-                   one_line(one.dataset->classes()[i]));
+        print_out("{:>6.2f} %   {:>14}  {}\n", 100 * counts[i].accuracy(),
+                  fmt::format("{}/{}", counts[i].correct, counts[i].images),
+                  one.dataset->classes()[i]);
 }
 
 void print_disagreement(const DisagreementTable& table) {
-    fmt::print("\nFraction of the {} images on which two decide differently:\n", table.images);
+    print_out("\nFraction of the {} images on which two decide differently:\n", table.images);
     for (std::size_t i = 0; i < table.names.size(); ++i)
-        fmt::print("  [{}] {}\n", i, one_line(table.names[i]));
-    fmt::print("{:>6}", "");
+        print_out("  [{}] {}\n", i, table.names[i]);
+    print_out("{:>6}", "");
     for (std::size_t i = 0; i < table.names.size(); ++i)
-        fmt::print(" {:>6}", fmt::format("[{}]", i));
+        print_out(" {:>6}", fmt::format("[{}]", i));
     for (std::size_t row = 0; row < table.names.size(); ++row) {
-        fmt::print("\n{:>6}", fmt::format("[{}]", row));
+        print_out("\n{:>6}", fmt::format("[{}]", row));
         for (std::size_t column = 0; column < table.names.size(); ++column)
-            fmt::print(" {:>6.3f}", table.at(row, column));
+            print_out(" {:>6.3f}", table.at(row, column));
     }
-    fmt::print("\n");
+    print_out("\n");
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ void print_evaluation(const EvalArguments& arguments, const EvalResult& result) 
         return print_json(json);
     }
     for (const Evaluated& one : result.models) {
-        if (&one != &result.models.front()) fmt::print("\n");
+        if (&one != &result.models.front()) print_out("\n");
         print_model(arguments, one);
         if (arguments.per_class) print_classes(one);
     }
@@ -177,7 +177,7 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
     data.mistakes = report_mistakes(*one.dataset, metrics.worst());
     data.disagreement = result.disagreement;
     write_report(arguments.report, data);
-    if (!arguments.json) fmt::print("\nreport: {}\n", one_line(arguments.report));
+    if (!arguments.json) print_out("\nreport: {}\n", arguments.report);
 }
 
 }  // namespace cait::app

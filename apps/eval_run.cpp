@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "measure/finite_logits.h"
 #include "measure/match_classes.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "progress.h"
 #include "weights/weight_file.h"
 #include "weights_argument.h"
@@ -40,7 +40,7 @@ std::string checked_model(std::string name, const std::string& text) {
     try {
         configure(name);
     } catch (const UsageError& error) {
-        throw UsageError(fmt::format("--compare {}: {}", one_line(text), error.what()));
+        throw UsageError(fmt::format("--compare {}: {}", text, error.what()));
     }
     return name;
 }
@@ -70,8 +70,7 @@ Model load(const EvalArguments& arguments, const Entry& entry) {
     Model model =
         Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
     if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
-    for (const std::string& note : model.notes())
-        fmt::print(stderr, "note: {}: {}\n", one_line(entry.file), note);
+    for (const std::string& note : model.notes()) print_error("note: {}: {}\n", entry.file, note);
     Preprocessing preprocessing = model.preprocessing();
     if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
     if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
@@ -112,8 +111,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
         }
     }();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    for (const BadImage& bad : found.bad)
-        fmt::print(stderr, "note: left out: {}\n", one_line(bad.reason));
+    for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
     return {.name = std::filesystem::path(file).stem().string(),
             .weights = file,
             .info = model.info(),

@@ -2,10 +2,9 @@
 // preprocessing.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "executor.h"
 #include "input_files.h"
+#include "output.h"
 #include "progress.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
@@ -48,7 +47,7 @@ Model model_of(const ForwardArguments& arguments) {
                       ? Model::create(arguments.model.model, settings, arguments.seed)
                       : Model::load(weights_file(arguments.weights, arguments.model.model),
                                     arguments.model.model, settings, load);
-    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
     return model;
 }
 

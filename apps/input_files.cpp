@@ -20,7 +20,7 @@ const OutputFile& OutputFile::not_in(const std::string& input) const {
     throw UsageError(
         fmt::format("{}: would be written over, but is read as {}: expected another "
                     "name for the output",
-                    one_line(name_), one_line(input)));
+                    name_, input));
 }
 
 const OutputFile& OutputFile::not_in(const std::vector<std::string>& inputs) const {

@@ -1,12 +1,11 @@
 // `cait inspect`: what is in a weight file, whether it fits a model, and a model's graph.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "command.h"
 #include "data.h"
 #include "graph/fuse.h"
 #include "inspect_summary.h"
+#include "output.h"
 #include "weights/printable.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
@@ -39,10 +38,10 @@ nlohmann::json tensors_json(const WeightFile& file) {
 }
 
 void print_tensors(const WeightFile& file) {
-    fmt::print("\n");
+    print_out("\n");
     for (const NamedTensor& entry : file.tensors)
-        fmt::print("{:<48} {:<9} {}\n", printable(entry.name), name_of(entry.tensor.dtype()),
-                   entry.tensor.shape().to_string());
+        print_out("{:<48} {:<9} {}\n", printable(entry.name), name_of(entry.tensor.dtype()),
+                  entry.tensor.shape().to_string());
 }
 
 // By --model, or by what the file says.
@@ -63,16 +62,16 @@ void inspect_graph(const InspectArguments& arguments) {
     const RecordOptions options{.mode = arguments.training ? Mode::train : Mode::infer,
                                 .taps = arguments.taps};
     const Graph graph = record(model_of(arguments), options);
-    if (arguments.fused) return fmt::print("{}", print(fuse(graph)));
-    fmt::print("{}", print(arguments.primitives ? decompose(graph) : graph));
+    if (arguments.fused) return write_out(print(fuse(graph)));
+    write_out(print(arguments.primitives ? decompose(graph) : graph));
 }
 
 // Loads the file as that model; a misfit is an error that lists what differs.
 void check_fit(const InspectArguments& arguments, const std::string& path) {
     const Model model = Model::load(path, arguments.model.model, arguments.model.settings(),
                                     arguments.model.load_options());
-    fmt::print(stderr, "fits {}\n", model.info().name);
-    for (const std::string& note : model.notes()) fmt::print(stderr, "note: {}\n", note);
+    print_error("fits {}\n", model.info().name);
+    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
 }
 
 void run(const InspectArguments& arguments) {
@@ -83,9 +82,8 @@ void run(const InspectArguments& arguments) {
     const WeightFile file = open_weights(path, {.prefer_ema = arguments.model.prefer_ema});
     if (arguments.verify) {
         const std::size_t checked = verify_weights(path);
-        fmt::print(stderr, "{}\n",
-                   checked == 0 ? "the file carries no checksums"
-                                : fmt::format("all {} checksums are right", checked));
+        print_error("{}\n", checked == 0 ? "the file carries no checksums"
+                                         : fmt::format("all {} checksums are right", checked));
     }
     if (!arguments.model.model.empty()) check_fit(arguments, path);  // a misfit is all that is said
     const FileSummary summary =

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "command.h"
 #include "data.h"
+#include "output.h"
 #include "prepare/preprocessing_json.h"
 #include "walkers/cost.h"
-#include "weights/printable.h"
 
 namespace cait::app {
 
@@ -34,9 +33,7 @@ Totals totals_of(const WeightFile& file) {
     return totals;
 }
 
-void line(const char* subject, const std::string& text) {
-    fmt::print("{:<12} {}\n", subject, one_line(text));
-}
+void line(const char* subject, const std::string& text) { print_out("{:<12} {}\n", subject, text); }
 
 struct Change {
     std::string key, from, to;

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "command.h"
 #include "core/cpu.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -74,11 +74,10 @@ class Status {
 public:
     void show(const std::string& what) const {
         if (!terminal_) return;
-        fmt::print(stderr, "\r\033[Kmeasuring {} ...", what);
-        std::fflush(stderr);
+        draw(fmt::format("\r\033[Kmeasuring {} ...", printable(what)));
     }
     ~Status() {
-        if (terminal_) std::fputs("\r\033[K", stderr);
+        if (terminal_) draw("\r\033[K");
     }
 
 private:

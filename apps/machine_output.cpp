@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "machine.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -47,18 +48,18 @@ std::string caches_text(const std::vector<Cache>& caches) {
 }
 
 void print_row(std::string_view name, std::string_view value) {
-    fmt::print("{:<14} {}\n", name, value);
+    print_out("{:<14} {}\n", name, value);
 }
 
 void print_measured(const Measured& measured) {
-    fmt::print("\nmeasured with {} {}\n", measured.threads,
-               measured.threads == 1 ? "thread" : "threads");
+    print_out("\nmeasured with {} {}\n", measured.threads,
+              measured.threads == 1 ? "thread" : "threads");
     for (const auto& [kind, rate] : measured.peaks)
-        fmt::print("{:<14} {:>9.1f} GFLOP/s  {}\n", format_name(kind.format), rate,
-                   isa_name(kind.isa));
-    fmt::print("{:<14} {:>9.1f} GB/s\n", "memory read", measured.read);
-    fmt::print("{:<14} {:>9.1f} GB/s     bytes read and bytes written\n", "memory copy",
-               measured.copy);
+        print_out("{:<14} {:>9.1f} GFLOP/s  {}\n", format_name(kind.format), rate,
+                  isa_name(kind.isa));
+    print_out("{:<14} {:>9.1f} GB/s\n", "memory read", measured.read);
+    print_out("{:<14} {:>9.1f} GB/s     bytes read and bytes written\n", "memory copy",
+              measured.copy);
 }
 
 template <class Value>
@@ -99,13 +100,13 @@ void print_machine(const MachineReport& report) {
     print_row("threads", fmt::format("{} by default", m.threads));
     print_row("memory", memory_text(m.memory));
     print_row("caches", caches_text(m.caches));
-    fmt::print("\ninstruction sets\n");
+    print_out("\ninstruction sets\n");
     for (const IsaRow& row : report.isas)
         print_row(isa_name(row.isa), row.why_not.empty()
                                          ? row.state
                                          : fmt::format("{:<7} {}", row.state, row.why_not));
     print_row("oneDNN", report.onednn);
-    fmt::print("\nparts\n");
+    print_out("\nparts\n");
     for (const auto& [name, version] : report.parts)
         print_row(name, version.empty() ? "not built in" : version);
     if (report.measured) print_measured(*report.measured);
@@ -137,7 +138,7 @@ void print_machine_json(const MachineReport& report) {
         {"caches", caches},
         {"parts", parts},
         {"measured", report.measured ? measured_json(*report.measured) : nlohmann::json()}};
-    fmt::print("{}\n", object.dump(2));
+    print_json(object);
 }
 
 }  // namespace cait::app

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -41,14 +41,14 @@ void print_table(const std::vector<ModelInfo>& models) {
     const auto accuracy = [](const std::optional<double>& value) {
         return value ? fmt::format("{:.1f}", *value) : std::string("–");
     };
-    fmt::print("{:<36} {:>9} {:>10} {:>10} {:>12} {:>12} {:>7} {:>10}\n", "model", "image",
-               "params M", "GMAC", "memory", "training", "top-1", "distilled");
+    print_out("{:<36} {:>9} {:>10} {:>10} {:>12} {:>12} {:>7} {:>10}\n", "model", "image",
+              "params M", "GMAC", "memory", "training", "top-1", "distilled");
     for (const ModelInfo& m : models)
-        fmt::print("{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10}\n", m.name,
-                   fmt::format("{}x{}", m.image_height, m.image_width), double(m.params) * 1e-6,
-                   double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
-                   bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled));
-    fmt::print(
+        print_out("{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10}\n", m.name,
+                  fmt::format("{}x{}", m.image_height, m.image_width), double(m.params) * 1e-6,
+                  double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
+                  bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled));
+    print_out(
         "\n{} models. Memory: float32 activations for one image, at inference and kept for a "
         "training step.\nTop-1: ImageNet accuracy in the paper, trained on labels and with a "
         "convnet teacher.\n",
@@ -62,7 +62,7 @@ void run(const ModelsArguments& arguments) {
     if (!arguments.json) return print_table(models);
     nlohmann::json list = nlohmann::json::array();
     for (const ModelInfo& model : models) list.push_back(to_json(model));
-    fmt::print("{}\n", list.dump(2));
+    print_json(list);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "image/codec/decode.h"
 #include "image_list.h"
 #include "measure/top_answers.h"
+#include "output.h"
 
 namespace cait::app {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "class_names.h"
 #include "data.h"
@@ -15,6 +14,7 @@
 #include "measure/finite_logits.h"
 #include "measure/flip_executor.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "predict.h"
 #include "prediction_output.h"
 #include "progress.h"
@@ -77,16 +77,16 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     const FlipExecutor both(*executor);
     const Executor& runs = arguments.tta == "flip" ? static_cast<const Executor&>(both) : *executor;
     std::size_t unreadable = 0;
-    const auto loader = evaluation_loader(
-        subject.images, model.preprocessing(), model.spec().architecture->common().image_size,
-        {.batch = arguments.executor.batch,
-         .threads = arguments.threads,
-         .skip_bad = true,
-         .max_bad = 1,
-         .report = [&](const BadImage& bad) {
-             fmt::print(stderr, "cait: {}\n", one_line(bad.reason));
-             ++unreadable;
-         }});
+    const auto loader = evaluation_loader(subject.images, model.preprocessing(),
+                                          model.spec().architecture->common().image_size,
+                                          {.batch = arguments.executor.batch,
+                                           .threads = arguments.threads,
+                                           .skip_bad = true,
+                                           .max_bad = 1,
+                                           .report = [&](const BadImage& bad) {
+                                               print_error("cait: {}\n", bad.reason);
+                                               ++unreadable;
+                                           }});
     PredictionOutput output(arguments.format(), arguments.output);
     Progress progress("predict", "images");
     Score score;
@@ -105,6 +105,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
             }
             done += batch->size;
             progress.update(done, subject.images->size());
+            if (output_lost()) break;
         }
     } catch (const BadImagesError&) {
         if (unreadable < subject.images->size()) throw;  // else each was named
@@ -113,12 +114,12 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     if (unreadable > 0) {
         *invocation.status = 1;
         if (subject.images->size() > 1)
-            fmt::print(stderr, "cait: {} of {} images could not be read\n", unreadable,
-                       subject.images->size());
+            print_error("cait: {} of {} images could not be read\n", unreadable,
+                        subject.images->size());
     }
     if (score.labelled > 1)
-        fmt::print(stderr, "{} of {} images with a known class are right ({:.1f} %)\n", score.right,
-                   score.labelled, 100 * double(score.right) / double(score.labelled));
+        print_error("{} of {} images with a known class are right ({:.1f} %)\n", score.right,
+                    score.labelled, 100 * double(score.right) / double(score.labelled));
 }
 
 }  // namespace cait::app

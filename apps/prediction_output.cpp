@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
 #include "data.h"
 #include "data/sources/csv_reader.h"
+#include "output.h"
 
 namespace cait::app {
 
@@ -27,17 +27,21 @@ std::string json_text(const std::string& image, const std::optional<std::string>
 }
 
 std::string line_text(const std::string& image, const std::vector<Prediction>& predictions) {
-    std::string text = one_line(image);
+    std::string text = printable(image, kLongestMessage);
     for (const Prediction& prediction : predictions)
-        text += fmt::format("  {} {:.1f} %", prediction.name, 100 * prediction.probability);
+        text += fmt::format("  {} {:.1f} %", printable(prediction.name, kLongestMessage),
+                            100 * prediction.probability);
     return text + "\n";
 }
 
+// CSV has no escapes of its own, and programs read it line by line.
+std::string field(const std::string& text) { return csv_field(printable(text, text.size())); }
+
 std::string csv_text(const std::string& image, const std::optional<std::string>& label,
                      const std::vector<Prediction>& predictions) {
-    std::string text = csv_field(image) + "," + csv_field(label.value_or(""));
+    std::string text = field(image) + "," + field(label.value_or(""));
     for (const Prediction& prediction : predictions)
-        text += fmt::format(",{},{:.6f}", csv_field(prediction.name), prediction.probability);
+        text += fmt::format(",{},{:.6f}", field(prediction.name), prediction.probability);
     return text + "\n";
 }
 
@@ -60,7 +64,7 @@ void PredictionOutput::write(const std::string& text) {
     if (file_)
         file_->write(std::string_view(text));
     else
-        fmt::print("{}", text);
+        write_out(text);
 }
 
 void PredictionOutput::add(const std::string& image, const std::optional<std::string>& label,

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
+
+#include "output.h"
 
 namespace cait::app {
 
@@ -31,7 +32,7 @@ Progress::Progress(std::string what, std::string unit)
       terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-    if (shown_ && terminal_) std::fputc('\n', stderr);
+    if (shown_ && terminal_) draw("\n");
 }
 
 // Says so at most once per redraw, and always for the last one.
@@ -45,13 +46,13 @@ bool Progress::due(std::size_t done, std::size_t total) {
 
 void Progress::show(std::size_t done, std::size_t total, const std::string& text) {
     if (!terminal_) {
-        fmt::print(stderr, "{}: {}\n", what_, text);
+        print_error("{}: {}\n", what_, text);
         return;
     }
     constexpr std::size_t kWidth = 30;
     const std::size_t filled = kWidth * std::min(done, total) / total;
-    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {}  ", what_, "", filled, "", kWidth - filled, text);
-    std::fflush(stderr);
+    draw(fmt::format("\r{} [{:=<{}}{: <{}}] {}  ", printable(what_), "", filled, "",
+                     kWidth - filled, printable(text)));
 }
 
 void Progress::update(std::size_t done, std::size_t total) {

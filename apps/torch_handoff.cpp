@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "core/cpu.h"
+#include "core/cpu_limit.h"
 #include "executor.h"
 #include "train.h"
 
@@ -47,8 +48,10 @@ void limit_libraries() {
     // milliseconds) would take the processor from the thread that they wait for wherever a
     // neighbour is at work: see docs/performance.md.
     if (::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
-    // What there is, so that cait-torch need not repeat the note about what there is not.
+    // What there is, so that cait-torch need not repeat the notes about what there is not.
     if (isa_cap()) ::setenv("CAIT_ISA", std::string(isa_name(used)).c_str(), 1);
+    if (!threads_note().empty())
+        ::setenv("OMP_NUM_THREADS", std::to_string(default_threads()).c_str(), 1);
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
 #include "core/atomic_file.h"
+#include "output.h"
 #include "progress.h"
 #include "train.h"
 #include "train/distributed/launch.h"
@@ -21,10 +21,17 @@ namespace {
 // The one thing that a signal handler may touch.
 volatile std::sig_atomic_t asked_to_stop = 0;
 
-// The first signal lets the step end and saves; the second ends the program at once.
+// The first signal lets the step end and saves; the second ends the program at once. The system
+// repeats SIGXCPU every second by itself, up to a limit that no program survives.
 void on_signal(int signal) {
     asked_to_stop = signal;
-    std::signal(signal, SIG_DFL);
+    if (signal != SIGXCPU) std::signal(signal, SIG_DFL);
+}
+
+void watch_signals() {
+    for (const int signal : {SIGTERM, SIGINT, SIGXCPU}) std::signal(signal, on_signal);
+    // Under nohup a terminal may go away without a word.
+    if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
@@ -48,21 +55,21 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
 
 // What the run is going to do, in a few lines before it starts.
 void print_header(const RunFacts& f) {
-    fmt::print("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
-               f.image_height, f.image_width);
-    fmt::print(
+    print_out("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
+              f.image_height, f.image_width);
+    print_out(
         "data     {}: {}, {}; validation: {}\n", f.train_data,
         count_of(f.train_images, "image", "images"), count_of(f.classes, "class", "classes"),
         f.val_images == 0 ? f.val_data : fmt::format("{} ({} images)", f.val_data, f.val_images));
-    fmt::print("steps    {} epochs of {}, batch {}{}, learning rate up to {:.3g}\n", f.epochs,
-               f.steps_per_epoch, f.batch, f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "",
-               f.lr);
-    fmt::print("machine  {}, {}, {}{}{}\n", f.precision, f.isa,
-               count_of(std::size_t(f.threads), "thread", "threads"),
-               f.processes > 1 ? fmt::format(" in each of {} processes", f.processes) : "",
-               f.memory > 0 ? fmt::format(", about {} of memory", bytes_text(f.memory)) : "");
-    fmt::print("run      {}\n", f.folder.string());
-    std::fflush(stdout);
+    print_out("steps    {} epochs of {}, batch {}{}, learning rate up to {:.3g}\n", f.epochs,
+              f.steps_per_epoch, f.batch, f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "",
+              f.lr);
+    print_out("machine  {}, {}, {}{}{}\n", f.precision, f.isa,
+              count_of(std::size_t(f.threads), "thread", "threads"),
+              f.processes > 1 ? fmt::format(" in each of {} processes", f.processes) : "",
+              f.memory > 0 ? fmt::format(", about {} of memory", bytes_text(f.memory)) : "");
+    print_out("run      {}\n", f.folder.string());
+    flush_out();
 }
 
 // One bar per epoch, one line when it is over.
@@ -84,8 +91,8 @@ public:
     void epoch(const EpochReport& report) {
         bar_.reset();
         evaluation_.reset();
-        fmt::print("{}\n", epoch_line(report));
-        std::fflush(stdout);
+        print_out("{}\n", epoch_line(report));
+        flush_out();
     }
 
 private:
@@ -94,7 +101,7 @@ private:
 
 TrainObserver observer_of(TrainDisplay& display) {
     TrainObserver observer;
-    observer.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    observer.note = [](const std::string& text) { print_error("note: {}\n", text); };
     observer.start = print_header;
     observer.step = [&](const StepReport& report) { display.step(report); };
     observer.evaluating = [&](std::size_t done, std::size_t total) {
@@ -130,7 +137,7 @@ void find_lr(const TrainArguments& arguments) {
     TrainOptions options;
     options.folder = arguments.folder;
     options.stop = [] { return int(asked_to_stop); };
-    options.observer.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    options.observer.note = [](const std::string& text) { print_error("note: {}\n", text); };
     Progress progress("learning rates", "");
     options.observer.step = [&](const StepReport& report) {
         progress.update(report.batch, report.batches,
@@ -146,10 +153,10 @@ void find_lr(const TrainArguments& arguments) {
     for (const LrPoint& point : finding.points)
         table += fmt::format("{:.6g},{:.6g}\n", point.rate, point.loss);
     write_text(base + ".csv", table);
-    fmt::print("the loss falls fastest at a rate of {:.1e} and is lowest at {:.1e}\n",
-               finding.fastest, finding.lowest);
-    fmt::print("try --lr {:.1e}; drawn in {}.svg, numbers in {}.csv\n", finding.recipe_lr, base,
-               base);
+    print_out("the loss falls fastest at a rate of {:.1e} and is lowest at {:.1e}\n",
+              finding.fastest, finding.lowest);
+    print_out("try --lr {:.1e}; drawn in {}.svg, numbers in {}.csv\n", finding.recipe_lr, base,
+              base);
 }
 
 }  // namespace
@@ -157,13 +164,12 @@ void find_lr(const TrainArguments& arguments) {
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
     if (arguments.processes > 1) {
         LaunchOptions options;
-        options.report = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+        options.report = [](const std::string& line) { print_error("{}\n", line); };
         *invocation.status =
             launch_processes(arguments.processes, words_of_one(arguments, invocation), options);
         return;
     }
-    std::signal(SIGTERM, on_signal);
-    std::signal(SIGINT, on_signal);
+    watch_signals();
     if (arguments.find_lr) return find_lr(arguments);
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
@@ -178,21 +184,20 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
     if (outcome.stopped_by != 0) *invocation.status = 128 + outcome.stopped_by;
     if (!speaks) return;
     if (outcome.stopped_by != 0) {
-        fmt::print(stderr, "stopped and saved; go on with: cait train --resume {}\n",
-                   arguments.folder);
+        print_error("stopped and saved; go on with: cait train --resume {}\n", arguments.folder);
         return;
     }
     if (outcome.steps == 0) {
-        fmt::print("the run is finished: nothing is left to do\n");
+        print_out("the run is finished: nothing is left to do\n");
     } else if (outcome.patience_ran_out) {
-        fmt::print("ended early: no better result in {} epochs\n", arguments.recipe.train.patience);
+        print_out("ended early: no better result in {} epochs\n", arguments.recipe.train.patience);
     }
     if (outcome.best)
-        fmt::print("best {} {}\n", arguments.recipe.save.best,
-                   arguments.recipe.save.best == "loss" ? fmt::format("{:.4f}", -*outcome.best)
-                                                        : percent(*outcome.best));
-    fmt::print("weights {0}/{1}.safetensors, report {0}/report.html\n", arguments.folder,
-               outcome.best ? "best" : "last");
+        print_out("best {} {}\n", arguments.recipe.save.best,
+                  arguments.recipe.save.best == "loss" ? fmt::format("{:.4f}", -*outcome.best)
+                                                       : percent(*outcome.best));
+    print_out("weights {0}/{1}.safetensors, report {0}/report.html\n", arguments.folder,
+              outcome.best ? "best" : "last");
 }
 
 }  // namespace cait::app

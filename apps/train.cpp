@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
-#include <optional>
 
+#include "output.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
 #include "weights_argument.h"
@@ -19,31 +18,12 @@ struct TrainWords {
     std::string recipe;
     std::string out;
     std::string resume;
-    std::vector<std::string> set;
-    // Short forms of --set for what nearly every run changes.
-    std::optional<std::string> data, val, model, weights, batch, epochs, lr, seed, precision;
+    SettingList settings;  // every --set and its short forms, in the order of the command line
     bool print = false;
     bool list = false;
     bool find_lr = false;
     int processes = 1;
 };
-
-// The short forms, then every --set.
-SettingList settings_of(const TrainWords& words) {
-    SettingList settings;
-    for (const auto& [key, value] : {std::pair("model.name", &words.model),
-                                     {"model.weights", &words.weights},
-                                     {"data.train", &words.data},
-                                     {"data.val", &words.val},
-                                     {"data.batch", &words.batch},
-                                     {"schedule.epochs", &words.epochs},
-                                     {"optim.lr", &words.lr},
-                                     {"train.seed", &words.seed},
-                                     {"train.precision", &words.precision}})
-        if (*value) settings.emplace_back(key, **value);
-    for (const auto& setting : recipe_settings(words.set)) settings.push_back(setting);
-    return settings;
-}
 
 // The files behind the weights and the teacher, each of which may be a run or published.
 void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::string>& notes) {
@@ -78,7 +58,7 @@ TrainArguments resolve(const TrainWords& words) {
                           .find_lr = words.find_lr,
                           .processes = words.processes};
     if (result.folder.empty()) result.folder = free_folder(words.recipe);
-    SettingList settings = settings_of(words);
+    SettingList settings = words.settings;
     find_files(settings, result.recipe, result.notes);
     for (std::string& note : set_recipe_values(result.recipe, settings))
         result.notes.push_back(std::move(note));
@@ -88,7 +68,7 @@ TrainArguments resolve(const TrainWords& words) {
 
 void list_recipes() {
     for (const std::string& name : recipe_names())
-        fmt::print("{:<22}{}\n", name, recipe_about(name));
+        print_out("{:<22}{}\n", name, recipe_about(name));
 }
 
 void run(const TrainWords& words, const Invocation& invocation) {
@@ -99,7 +79,7 @@ void run(const TrainWords& words, const Invocation& invocation) {
     const TrainArguments arguments = resolve(words);
     if (words.print) {
         print_notes(arguments);
-        fmt::print("{}", recipe_text(arguments.recipe));
+        write_out(recipe_text(arguments.recipe));
         return;
     }
     if (arguments.recipe.data.train.empty())
@@ -110,7 +90,7 @@ void run(const TrainWords& words, const Invocation& invocation) {
 }  // namespace
 
 void print_notes(const TrainArguments& arguments) {
-    for (const std::string& note : arguments.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : arguments.notes) print_error("note: {}\n", note);
 }
 
 void add_train_command(CLI::App& app, const Invocation& invocation) {
@@ -129,29 +109,46 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
     command->add_flag(
         "--find-lr", words->find_lr,
         "Try rising learning rates for 100 steps, draw the loss, name a rate, and stop");
-    command->add_option("--data", words->data, "Training data, as `cait data` names them");
-    command->add_option("--val", words->val,
-                        "Validation data; default: the other part of --data, or what is held out "
-                        "of it; none: do without");
+    // What nearly every run changes is short for --set. A script may append to the words of
+    // another: of all that set a key, the last one counts.
+    const auto add_setting = [&](const char* name, const char* key, const char* help) {
+        command
+            ->add_option_function<std::string>(
+                name,
+                [words, key](const std::string& value) {
+                    words->settings.emplace_back(key, value);
+                },
+                help)
+            ->trigger_on_parse();
+    };
+    add_setting("--data", "data.train", "Training data, as `cait data` names them");
+    add_setting("--val", "data.val",
+                "Validation data; default: the other part of --data, or what is held out "
+                "of it; none: do without");
     command->add_option("--out", words->out, "Folder for the run; default: runs/RECIPE")
         ->type_name("RUN");
     command->add_option("--resume", words->resume, "Go on with a run")->type_name("RUN");
-    add_recipe_settings(*command, words->set);
-    command->add_option("--model", words->model, "Short for --set model.name=NAME");
-    command->add_option(
-        "--weights", words->weights,
-        "Short for --set model.weights=FILE; also the folder of a run, or official");
-    command->add_option("--epochs", words->epochs, "Short for --set schedule.epochs=N");
-    command->add_option("--batch", words->batch, "Short for --set data.batch=N");
-    command->add_option("--lr", words->lr, "Short for --set optim.lr=X");
-    command->add_option("--seed", words->seed, "Short for --set train.seed=N");
-    command->add_option("--precision", words->precision, "Short for --set train.precision=bf16");
+    command
+        ->add_option_function<std::string>(
+            "--set",
+            [words](const std::string& text) {
+                words->settings.push_back(recipe_settings({text}).front());
+            },
+            "Change any key of the recipe; may be repeated")
+        ->trigger_on_parse()
+        ->type_name("KEY=VALUE");
+    add_setting("--model", "model.name", "Short for --set model.name=NAME");
+    add_setting("--weights", "model.weights",
+                "Short for --set model.weights=FILE; also the folder of a run, or official");
+    add_setting("--epochs", "schedule.epochs", "Short for --set schedule.epochs=N");
+    add_setting("--batch", "data.batch", "Short for --set data.batch=N");
+    add_setting("--lr", "optim.lr", "Short for --set optim.lr=X");
+    add_setting("--seed", "train.seed", "Short for --set train.seed=N");
+    add_setting("--precision", "train.precision", "Short for --set train.precision=bf16");
     command->add_option("--nproc", words->processes, "Processes to start on this machine")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    // A script may append to the words of another: the last one counts.
-    for (const char* name : {"--data", "--val", "--out", "--model", "--weights", "--epochs",
-                             "--batch", "--lr", "--seed", "--precision", "--nproc"})
+    for (const char* name : {"--out", "--nproc"})
         command->get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     command->callback([words, invocation] { run(*words, invocation); });
 }

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "data.h"
 #include "models/catalogue.h"
+#include "output.h"
 #include "progress.h"
 #include "published/weight_cache.h"
 
@@ -57,8 +57,8 @@ nlohmann::json to_json(const PublishedWeights& weights, bool cached) {
 
 void print_line(const PublishedWeights& weights, bool cached) {
     const char* state = cached ? "cached" : weights.by_hand() ? "by hand" : "";
-    fmt::print("{:<34} {:<18} {:>9} {:<7} {}\n", weights.model, weights.argument(),
-               "~" + bytes_text(about_bytes(weights)), state, weights.address());
+    print_out("{:<34} {:<18} {:>9} {:<7} {}\n", weights.model, weights.argument(),
+              "~" + bytes_text(about_bytes(weights)), state, weights.address());
 }
 
 void list(const ListArguments& arguments) {
@@ -73,7 +73,7 @@ void list(const ListArguments& arguments) {
         arguments.json ? entries.push_back(to_json(weights, cached)) : print_line(weights, cached);
     }
     if (arguments.json) return print_json(entries);
-    fmt::print("\n{} files, kept in {}\n", found.size(), cache.string());
+    print_out("\n{} files, kept in {}\n", found.size(), cache.string());
 }
 
 void get(const GetArguments& arguments) {
@@ -86,8 +86,8 @@ void get(const GetArguments& arguments) {
     DownloadOptions options;
     options.progress = byte_progress(weights.file());
     const Downloaded outcome = fetch_published(weights, target, options);
-    fmt::print(stderr, "{}: {}\n", weights.file(), text_of(outcome));
-    fmt::print("{}\n", target.string());
+    print_error("{}: {}\n", weights.file(), text_of(outcome));
+    print_out("{}\n", target.string());
 }
 
 void add_list(CLI::App& weights) {

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "output.h"
 #include "progress.h"
 #include "published/resolve_weights.h"
 
@@ -24,7 +23,7 @@ std::string weights_file(const std::string& weights, const std::string& model,
         if (notes != nullptr)
             notes->push_back(text);
         else
-            fmt::print(stderr, "note: {}\n", text);
+            print_error("note: {}\n", text);
     };
     options.fetching = byte_progress;
     return resolve_weights(weights, model, options).string();

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Holds the layering: a folder of src/ includes itself, include/cait/ and what its row below allows.
+# Holds the layering: a folder of src/ includes itself, include/cait/ and what its row below allows; and
+# nobody but apps/output.cpp prints.
 # Usage: check_layers.sh [root]. Prints "file:line: rule" for each violation and then exits with 1.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
@@ -101,6 +102,11 @@ layer in known && match($0, /^[ \t]*#[ \t]*include[ \t]*["<][^">]+[">]/) {
     # <cait/x.h> and <core/x.h> reach our files just as well.
     if (quoted || (first in known && first != path && path !~ /^torch\//)) check_ours(layer, path)
     if (!quoted) check_foreign(layer, path, FILENAME)
+}
+
+FILENAME !~ /^apps\/output\./ &&
+/(^|[^a-z_:])(fmt::print|std::(cout|cerr|clog|printf|fprintf|puts|fputs|putchar|fputc)|printf|fprintf|puts|fputs) *[(<;]/ {
+    report("only apps/output.cpp prints")
 }
 
 END { exit violations > 0 }

@@ -36,6 +36,12 @@ expect 0 src/train/a.cpp '#include "prepare/preparation.h"'
 expect 0 apps/torch_main.cpp '#include <ATen/ATen.h>'
 expect 0 include/cait/a.h '#include <cstdint>'
 
+expect 0 apps/output.cpp 'std::fputs(text, stderr);'
+expect 0 apps/a.cpp 'print_out("{}\n", name); std::snprintf(buffer, 8, "x");'
+
+expect 1 apps/a.cpp 'fmt::print(stderr, "{}\n", name);'
+expect 1 apps/a.cpp '    std::cout << name;'
+expect 1 src/core/a.cpp 'printf("%d", 1);'
 expect 1 src/core/a.h '#include "graph/builder.h"'
 expect 1 src/core/a.h '#  include "graph/builder.h"  // why not'
 expect 1 src/core/a.h '#include <graph/builder.h>'

@@ -1,5 +1,6 @@
 #include "core/cpu_limit.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -57,6 +58,12 @@ std::optional<std::uint64_t> memory_of(const fs::path& folder, int version) {
 template <class Limit>
 void tighten(std::optional<Limit>& limit, const std::optional<Limit>& other) {
     if (other) limit = std::min(limit.value_or(*other), *other);
+}
+
+// The first number of OMP_NUM_THREADS.
+std::optional<int> asked_threads(const char* value) {
+    const std::string_view list = value == nullptr ? "" : value;
+    return positive<int>(list.substr(0, list.find(',')));
 }
 
 int count_affinity() {
@@ -124,8 +131,16 @@ int usable_cores() {
 int default_threads() { return default_threads(std::getenv("OMP_NUM_THREADS"), usable_cores()); }
 
 int default_threads(const char* value, int cores) {
-    const std::string_view list = value == nullptr ? "" : value;
-    return positive<int>(list.substr(0, list.find(','))).value_or(cores);
+    return std::min(asked_threads(value).value_or(cores), cores);
+}
+
+std::string threads_note() { return threads_note(std::getenv("OMP_NUM_THREADS"), usable_cores()); }
+
+std::string threads_note(const char* value, int cores) {
+    const std::optional<int> asked = asked_threads(value);
+    if (!asked || *asked <= cores) return "";
+    return fmt::format("OMP_NUM_THREADS={}: {} may be used here; using {}", *asked,
+                       cores == 1 ? "1 processor" : fmt::format("{} processors", cores), cores);
 }
 
 }  // namespace cait

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace cait {
 
@@ -36,9 +37,14 @@ MemoryLimit memory_limit(const std::filesystem::path& root = "/");
 // cpu_limit().usable() of this process, asked once.
 int usable_cores();
 
-// What OMP_NUM_THREADS says, otherwise usable_cores().
+// What OMP_NUM_THREADS says, at most usable_cores() and without it as many: threads that share a
+// processor wait for each other, and ten thousand of them for ever.
 int default_threads();
 // `value` is that of OMP_NUM_THREADS, which may be a list: the first number counts.
 int default_threads(const char* value, int cores);
+
+// One line for whoever asked for more than that; empty otherwise.
+std::string threads_note();
+std::string threads_note(const char* value, int cores);
 
 }  // namespace cait

@@ -10,7 +10,7 @@ bool continues(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::size_t utf8_character_at(std::string_view text, std::size_t at) noexcept {
+std::size_t utf8_length(std::string_view text, std::size_t at) {
     const auto first = static_cast<unsigned char>(text[at]);
     if (first < 0x80) return 1;
     const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -23,9 +23,9 @@ std::size_t utf8_character_at(std::string_view text, std::size_t at) noexcept {
     return refused ? 0 : length;
 }
 
-bool is_utf8(std::string_view text) noexcept {
+bool is_utf8(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = utf8_character_at(text, at);
+        const std::size_t length = utf8_length(text, at);
         if (length == 0) return false;
         at += length;
     }

@@ -1,4 +1,5 @@
-// Whether text is UTF-8: what JSON, TOML and the headers of files can hold.
+// Where a character of UTF-8 text ends. Texts from files and command lines may be any bytes, so
+// everybody who walks over one asks here.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +7,11 @@
 
 namespace cait {
 
-// Length of the character that starts at `at`, which is inside; 0 when none does. Too long forms,
+// Length in bytes of the character that starts at `at`; 0 when none does. Too long forms,
 // surrogates and what lies beyond Unicode are none.
-std::size_t utf8_character_at(std::string_view text, std::size_t at) noexcept;
+std::size_t utf8_length(std::string_view text, std::size_t at);
 
-bool is_utf8(std::string_view text) noexcept;
+// What JSON, TOML and the headers of files can hold.
+bool is_utf8(std::string_view text);
 
 }  // namespace cait

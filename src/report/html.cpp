@@ -32,7 +32,7 @@ bool is_control(char c) {
 std::string html_text(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size();) {
-        const std::size_t length = utf8_character_at(text, i);
+        const std::size_t length = utf8_length(text, i);
         if (length == 0 || is_control(text[i]))
             result += kReplacement;
         else if (const std::string_view entity = entity_of(text[i]); !entity.empty())
@@ -48,7 +48,7 @@ std::string cut_text(std::string_view text, std::size_t most) {
     std::size_t characters = 0;
     for (std::size_t i = 0; i < text.size(); ++characters) {
         if (characters == most) return std::string(text.substr(0, i)) + "…";
-        const std::size_t length = utf8_character_at(text, i);
+        const std::size_t length = utf8_length(text, i);
         i += length == 0 ? 1 : length;
     }
     return std::string(text);

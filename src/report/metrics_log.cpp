@@ -33,16 +33,16 @@ std::string line_of(const MetricsRecord& record) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-MetricsRecord parse_line(std::string_view line, const std::string& where) {
+MetricsRecord parse_line(std::string_view line) {
     const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) throw Error(where + ": expected a JSON object");
+    if (!json.is_object()) throw Error("expected a JSON object");
     const auto field = [&](const char* name) -> const Json& {
         const auto found = json.find(name);
-        if (found == json.end()) throw Error(fmt::format("{}: '{}' is missing", where, name));
+        if (found == json.end()) throw Error(fmt::format("'{}' is missing", name));
         return *found;
     };
-    if (!field("kind").is_string()) throw Error(where + ": kind: expected a string");
-    if (!field("step").is_number_integer()) throw Error(where + ": step: expected a whole number");
+    if (!field("kind").is_string()) throw Error("kind: expected a string");
+    if (!field("step").is_number_integer()) throw Error("step: expected a whole number");
     MetricsRecord record;
     record.kind = field("kind").get<std::string>();
     record.step = field("step").get<std::int64_t>();
@@ -55,16 +55,37 @@ MetricsRecord parse_line(std::string_view line, const std::string& where) {
     return record;
 }
 
-// Calls use(record, begin) for each complete line, with the place where it begins, as long as that
-// returns true. Returns the place where it stopped.
+struct Damage {
+    std::size_t lines = 0;
+    std::size_t first = 0;  // number of a line
+    std::string what;       // is wrong with it
+
+    void add(std::size_t line, const char* problem) {
+        if (lines++ > 0) return;
+        first = line;
+        what = problem;
+    }
+    std::string text(const std::filesystem::path& path) const {
+        if (lines == 0) return "";
+        return fmt::format(
+            "{}:{}: {}: {} left out", path.string(), first, what,
+            lines == 1 ? "this line is" : fmt::format("this and {} more lines are", lines - 1));
+    }
+};
+
+// Calls use(record) for each complete line that can be read, as long as that returns true. Returns
+// the place where it stopped.
 template <class Use>
-std::size_t for_each_line(const std::filesystem::path& path, const std::string& text, Use use) {
+std::size_t for_each_record(const std::string& text, Damage& damage, Use use) {
     std::size_t begin = 0;
     for (std::size_t number = 1; begin < text.size(); ++number) {
         const std::size_t end = text.find('\n', begin);
         if (end == std::string::npos) break;  // cut off by a crash
-        const std::string_view line = std::string_view(text).substr(begin, end - begin);
-        if (!use(parse_line(line, fmt::format("{}:{}", path.string(), number)))) break;
+        try {
+            if (!use(parse_line(std::string_view(text).substr(begin, end - begin)))) break;
+        } catch (const Error& error) {
+            damage.add(number, error.what());
+        }
         begin = end + 1;
     }
     return begin;
@@ -86,11 +107,14 @@ MetricsLog::MetricsLog(std::filesystem::path path, int flags) : path_(std::move(
 }
 
 MetricsLog::MetricsLog(MetricsLog&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      damage_(std::move(other.damage_)) {}
 
 MetricsLog& MetricsLog::operator=(MetricsLog&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(fd_, other.fd_);
+    std::swap(damage_, other.damage_);
     return *this;
 }
 
@@ -102,8 +126,10 @@ MetricsLog MetricsLog::start(const std::filesystem::path& path) { return {path, 
 
 MetricsLog MetricsLog::resume(const std::filesystem::path& path, std::int64_t step) {
     MetricsLog log(path, 0);
-    const std::size_t keep = for_each_line(
-        path, read_text(path), [&](const MetricsRecord& record) { return record.step <= step; });
+    Damage damage;
+    const std::size_t keep = for_each_record(
+        read_text(path), damage, [&](const MetricsRecord& record) { return record.step <= step; });
+    log.damage_ = damage.text(path);
     if (::ftruncate(log.fd_, off_t(keep)) != 0) fail(path, "truncate");
     return log;
 }
@@ -121,7 +147,8 @@ void MetricsLog::append(const MetricsRecord& record) {
 
 std::vector<MetricsRecord> read_metrics(const std::filesystem::path& path) {
     std::vector<MetricsRecord> records;
-    for_each_line(path, read_text(path), [&](MetricsRecord record) {
+    Damage ignored;
+    for_each_record(read_text(path), ignored, [&](MetricsRecord record) {
         records.push_back(std::move(record));
         return true;
     });

@@ -40,7 +40,8 @@ inline constexpr const char* kSecondsOther = "seconds_other";
 }  // namespace metric
 
 // Appends records; each is in the file when append() returns. A number that JSON cannot hold (NaN,
-// infinity) is written as null and read as NaN.
+// infinity) is written as null and read as NaN. The log is no part of a run's state: lines that
+// something else has damaged are left out by whoever reads it, and do not keep a run from going on.
 class MetricsLog {
 public:
     static MetricsLog start(const std::filesystem::path& path);  // an old file is emptied
@@ -53,14 +54,19 @@ public:
 
     void append(const MetricsRecord& record);
 
+    // What resume() could not read: the first such line, what is wrong with it, how many more there
+    // are; empty: nothing.
+    const std::string& damage() const { return damage_; }
+
 private:
     MetricsLog(std::filesystem::path path, int flags);
 
     std::filesystem::path path_;
     int fd_ = -1;
+    std::string damage_;
 };
 
-// A last line without its end is left out; any other broken line is an Error that names it.
+// Lines that cannot be read are left out, and so is a last one without its end.
 std::vector<MetricsRecord> read_metrics(const std::filesystem::path& path);
 
 }  // namespace cait

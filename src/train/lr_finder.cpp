@@ -8,6 +8,7 @@
 
 #include "cait/error.h"
 #include "recipe/recipe_keys.h"
+#include "torch/device.h"
 #include "train/optim/schedule.h"
 #include "train/run_plan.h"
 
@@ -67,6 +68,7 @@ LrFinding find_learning_rate(const Recipe& given, const TrainOptions& options,
                              const WorldInfo& world) {
     check(given);
     if (world.world > 1) throw UsageError("--find-lr: expected a single process");
+    usable_device(given.train.device, "train.device");
     Recipe recipe = given;
     recipe.schedule.epochs = std::max(recipe.schedule.epochs, double(kSteps));
     ProcessGroup group(world);

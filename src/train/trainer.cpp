@@ -16,6 +16,7 @@
 #include "recipe/recipe_keys.h"
 #include "session/engine_executor.h"
 #include "torch/convert.h"
+#include "torch/device.h"
 #include "torch/torch_session.h"
 #include "train/optim/schedule.h"
 #include "train/run/checkpoint.h"
@@ -127,6 +128,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
         checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
         records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
         for (const std::string& text : plan_.notes) records_->add_note(text);
+        if (!records_->damage().empty()) note(records_->damage());
     }
     if (saved && !saved->made_with.empty()) note_changes(saved->made_with);
     if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
@@ -414,7 +416,7 @@ int TrainingRun::agreed_stop() {
 TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const WorldInfo& world) {
     check(recipe);
     ProcessGroupOptions group_options;
-    group_options.device = at::Device(recipe.train.device);
+    group_options.device = usable_device(recipe.train.device, "train.device");
     group_options.resume = "cait train --resume " + options.folder.string();
     ProcessGroup group(world, group_options);
     return TrainingRun(recipe, options, group).run();

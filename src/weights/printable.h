@@ -1,13 +1,4 @@
-// Names that come from a file, made fit for an error message: one line, bounded, plain ASCII.
+// Where readers of weights find what makes the names in a file fit for an error message.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-namespace cait {
-
-// Control and non-ASCII bytes become \xNN; what is longer than `most` is cut and ends in "...".
-std::string printable(std::string_view text, std::size_t most = 160);
-
-}  // namespace cait
+#include "core/printable.h"

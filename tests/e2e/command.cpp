@@ -40,8 +40,19 @@ Running::Running(const std::vector<std::string>& words)
     : out_(temporary_file()), err_(temporary_file()), start_(std::chrono::steady_clock::now()) {
     std::vector<std::string> all{CAIT_PROGRAM};
     all.insert(all.end(), words.begin(), words.end());
+    start(std::move(all));
+}
+
+Running::Running(const std::string& script, const std::vector<std::string>& words)
+    : out_(temporary_file()), err_(temporary_file()), start_(std::chrono::steady_clock::now()) {
+    std::vector<std::string> all{"/bin/sh", "-c", script, "sh", CAIT_PROGRAM};
+    all.insert(all.end(), words.begin(), words.end());
+    start(std::move(all));
+}
+
+void Running::start(std::vector<std::string> words) {
     std::vector<char*> argv;
-    for (std::string& word : all) argv.push_back(word.data());
+    for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
@@ -88,6 +99,10 @@ void Running::collect(int status, long peak_kilobytes) {
 }
 
 Finished cait(const std::vector<std::string>& words) { return Running(words).wait(); }
+
+Finished by_shell(const std::string& script, const std::vector<std::string>& words) {
+    return Running(script, words).wait();
+}
 
 bool eventually(const std::function<bool()>& condition, double seconds) {
     const auto start = std::chrono::steady_clock::now();

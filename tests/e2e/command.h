@@ -32,10 +32,15 @@ struct Finished {
 // `words` follow the program's name; no shell is involved.
 Finished cait(const std::vector<std::string>& words);
 
+// The same by a shell: "$@" in `script` is the program with its words, for redirections and
+// variables.
+Finished by_shell(const std::string& script, const std::vector<std::string>& words);
+
 // A program that goes on while the test does something to it.
 class Running {
 public:
     explicit Running(const std::vector<std::string>& words);
+    Running(const std::string& script, const std::vector<std::string>& words);  // as by_shell()
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
     ~Running();  // ends it if it still runs
@@ -50,6 +55,7 @@ private:
     int out_, err_;
     std::chrono::steady_clock::time_point start_;
     std::optional<Finished> finished_;
+    void start(std::vector<std::string> words);
     void collect(int status, long peak_kilobytes);
 };
 

@@ -26,6 +26,8 @@ public:
     void validation(const RunState& state, double epoch, const Metrics& metrics,
                     const std::optional<Metrics>& ema);
 
+    const std::string& damage() const { return log_.damage(); }  // of a log that goes on
+
     void add_note(const std::string& text) { notes_.push_back(text); }
     // The evaluation is that of the state which evaluated best; null where there was none.
     void report(const Recipe& recipe, const Model& model, const Metrics* evaluation,

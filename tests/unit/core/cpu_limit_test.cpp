@@ -143,10 +143,21 @@ TEST(CpuLimit, AffinityIsCounted) {
 TEST(CpuLimit, OmpNumThreadsWins) {
     EXPECT_EQ(default_threads(nullptr, 3), 3);
     EXPECT_EQ(default_threads("", 3), 3);
-    EXPECT_EQ(default_threads("7", 3), 7);
-    EXPECT_EQ(default_threads("4,2", 3), 4);
+    EXPECT_EQ(default_threads("2", 3), 2);
+    EXPECT_EQ(default_threads("2,4", 3), 2);
     EXPECT_EQ(default_threads("0", 3), 3);
     EXPECT_EQ(default_threads("all", 3), 3);
+}
+
+TEST(CpuLimit, MoreThreadsThanProcessorsAreNotUsedAndItIsSaid) {
+    EXPECT_EQ(default_threads("10000", 3), 3);
+    EXPECT_EQ(default_threads("4,2", 3), 3);
+    EXPECT_EQ(threads_note("10000", 3),
+              "OMP_NUM_THREADS=10000: 3 processors may be used here; using 3");
+    EXPECT_EQ(threads_note("2", 1), "OMP_NUM_THREADS=2: 1 processor may be used here; using 1");
+    EXPECT_EQ(threads_note("3", 3), "");
+    EXPECT_EQ(threads_note("all", 3), "");
+    EXPECT_EQ(threads_note(nullptr, 3), "");
 }
 
 }  // namespace

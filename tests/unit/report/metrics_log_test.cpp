@@ -10,6 +10,7 @@ namespace {
 
 using data_test::error_of;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 const MetricsRecord kFirst{"train", 10, 0.5, {{"loss", 2.25}, {"lr", 1e-6}}};
@@ -85,18 +86,32 @@ TEST(MetricsLog, FieldsOfOthersAreSkipped) {
     EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(MetricsRecord{"train", 1, 0, {{"x", 3}}}));
 }
 
-TEST(MetricsLog, ABrokenLineIsNamed) {
+TEST(MetricsLog, ADamagedLineIsLeftOutAndNamed) {
     const TemporaryFolder folder;
     const std::string good = "{\"kind\":\"a\",\"step\":1}\n";
-    const auto error = [&](const std::string& line) {
-        write_file(folder / "m", good + line + "\n" + good);
-        return error_of([&] { read_metrics(folder / "m"); });
+    const auto damage = [&](const std::string& lines) {
+        const std::string text = good + lines + "\n" + good;
+        write_file(folder / "m", text);
+        EXPECT_EQ(read_metrics(folder / "m").size(), 2U) << lines;
+        const std::string found = MetricsLog::resume(folder / "m", 1).damage();
+        EXPECT_EQ(read_file(folder / "m"), text);  // nothing is lost
+        return found;
     };
-    EXPECT_THAT(error("{\"kind\""), HasSubstr("m:2: expected a JSON object"));
-    EXPECT_THAT(error("[1]"), HasSubstr("m:2: expected a JSON object"));
-    EXPECT_THAT(error("{\"step\":1}"), HasSubstr("m:2: 'kind' is missing"));
-    EXPECT_THAT(error("{\"kind\":\"a\",\"step\":1.5}"), HasSubstr("step: expected a whole number"));
-    EXPECT_THAT(error("{\"kind\":1,\"step\":1}"), HasSubstr("kind: expected a string"));
+    EXPECT_THAT(damage("{\"kind\""),
+                EndsWith("m:2: expected a JSON object: this line is left out"));
+    EXPECT_THAT(damage("[1]"), HasSubstr("m:2: expected a JSON object"));
+    EXPECT_THAT(damage("epoch 1/3: train loss 1.0"), HasSubstr("m:2: expected a JSON object"));
+    EXPECT_THAT(damage("{\"step\":1}"), HasSubstr("m:2: 'kind' is missing"));
+    EXPECT_THAT(damage("{\"kind\":\"a\",\"step\":1.5}"),
+                HasSubstr("step: expected a whole number"));
+    EXPECT_THAT(damage("{\"kind\":1,\"step\":1}"), HasSubstr("kind: expected a string"));
+    EXPECT_THAT(damage("x\n\ny"), EndsWith("this and 2 more lines are left out"));
+    write_file(folder / "m", good);
+    EXPECT_EQ(MetricsLog::resume(folder / "m", 1).damage(), "");
+}
+
+TEST(MetricsLog, AFileThatCannotBeOpenedIsNamed) {
+    const TemporaryFolder folder;
     EXPECT_THAT(error_of([&] { read_metrics(folder / "none"); }), HasSubstr("none"));
     EXPECT_THAT(error_of([&] { MetricsLog::start(folder / "no/m"); }), HasSubstr("cannot open"));
 }
