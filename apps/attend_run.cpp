@@ -19,6 +19,7 @@
 #include "output.h"
 #include "predict.h"
 #include "progress.h"
+#include "sandboxed.h"
 #include "session/attention_map.h"
 #include "weights_argument.h"
 
@@ -193,6 +194,7 @@ SheetStyle sheet_style(const AttendArguments& arguments, const Model& model, std
 
 void run(const AttendArguments& given, const Invocation& invocation) {
     continue_where_it_runs(given.executor, invocation);
+    enter_sandbox_for({given.output, given.executor.cache}, given.weights, given.model.model);
     AttendArguments arguments = given;
     const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
     const std::vector<Picture> pictures = arguments.pictures.list();

@@ -15,6 +15,7 @@
 #include "executor.h"
 #include "models/catalogue.h"
 #include "output.h"
+#include "sandboxed.h"
 #include "weights_argument.h"
 
 namespace cait::app {
@@ -150,6 +151,7 @@ void run(const BenchArguments& arguments) {
     arguments.model.settings();
     std::vector<std::size_t> batches;
     for (const std::string& word : arguments.batches) batches.push_back(batch_of(word));
+    enter_sandbox_for({}, arguments.weights, arguments.model.model);
     nlohmann::json list = nlohmann::json::array();
     const std::vector<std::string> sizes =
         arguments.sizes.empty() ? std::vector<std::string>{""} : arguments.sizes;

@@ -9,6 +9,7 @@
 #include "input_files.h"
 #include "models/catalogue.h"
 #include "output.h"
+#include "sandboxed.h"
 #include "weights/checksum.h"
 #include "weights/non_finite.h"
 #include "weights/printable.h"
@@ -72,6 +73,7 @@ void run(const ConvertArguments& arguments) {
     std::map<std::string, std::string> metadata;
     OutputFile(arguments.output).not_in(input).not_in(arguments.classes);
     check_output(arguments.output);
+    enter_sandbox_for({arguments.output});
     verify_weights(input);
     if (!arguments.fits_a_model()) {
         WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});

@@ -6,6 +6,7 @@
 #include "data/pack.h"
 #include "output.h"
 #include "progress.h"
+#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -28,6 +29,7 @@ std::string shards_uri(const PackArguments& arguments, std::size_t shards) {
 }
 
 void run(const PackArguments& arguments) {
+    enter_sandbox_for({arguments.folder});
     const DatasetPtr dataset = arguments.data.open_training_part();
     PackOptions options = arguments.options;
     options.shuffle = !arguments.no_shuffle;

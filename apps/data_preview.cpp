@@ -20,6 +20,7 @@
 #include "progress.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
+#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -164,6 +165,7 @@ void print_result(const PreviewArguments& arguments, const Image& sheet, std::si
 }
 
 void run(const PreviewArguments& arguments) {
+    enter_sandbox_for({arguments.output});
     const Recipe recipe = chosen_recipe(arguments);
     const DatasetPtr dataset = arguments.data.open_training_part();
     OutputFile(arguments.output).not_in_data(arguments.data.uri).not_in(*dataset);

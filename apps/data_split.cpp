@@ -9,6 +9,7 @@
 #include "data/split.h"
 #include "input_files.h"
 #include "output.h"
+#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -27,6 +28,7 @@ void run(const SplitArguments& arguments) {
     if (fs::absolute(kept_file).lexically_normal() ==
         fs::absolute(held_out_file).lexically_normal())
         throw UsageError(fmt::format("--output: expected two files, found '{}' twice", kept_file));
+    enter_sandbox_for(arguments.output);
     const DatasetPtr dataset = arguments.data.open_training_part();
     for (const std::string& output : arguments.output)
         OutputFile(output).not_in_data(arguments.data.uri).not_in(*dataset);

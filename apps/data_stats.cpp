@@ -13,6 +13,7 @@
 #include "output.h"
 #include "progress.h"
 #include "report/html.h"
+#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -122,6 +123,7 @@ DatasetStatistics measure(const Dataset& dataset, int threads) {
 }
 
 void run(const StatsArguments& arguments) {
+    enter_sandbox_for({});
     const std::string& uri = arguments.data.uri;
     const std::vector<std::string> parts = dataset_parts(uri);
     nlohmann::json list = nlohmann::json::array();

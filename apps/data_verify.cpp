@@ -9,6 +9,7 @@
 #include "data/statistics.h"
 #include "output.h"
 #include "progress.h"
+#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -33,6 +34,7 @@ std::vector<std::string> damage_of(const std::string& part) {
 }
 
 void run(const VerifyArguments& arguments) {
+    enter_sandbox_for({});
     const std::vector<std::string> parts = dataset_parts(arguments.data.uri);
     nlohmann::json list = nlohmann::json::array();
     std::vector<BadImage> all_bad;

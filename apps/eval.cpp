@@ -6,6 +6,7 @@
 #include "class_names.h"
 #include "data.h"
 #include "input_files.h"
+#include "sandboxed.h"
 #include "weights_argument.h"
 
 namespace cait::app {
@@ -29,6 +30,8 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
             check_output(output);
         }
     continue_where_it_runs(arguments.executor, invocation);
+    enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache},
+                      arguments.weights, arguments.model.model);
     evaluate(arguments);
 }
 

@@ -6,6 +6,7 @@
 #include "input_files.h"
 #include "output.h"
 #include "progress.h"
+#include "sandboxed.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
 #include "weights_argument.h"
@@ -54,6 +55,8 @@ Model model_of(const ForwardArguments& arguments) {
 void run(const ForwardArguments& arguments, const Invocation& invocation) {
     check(arguments);
     continue_where_it_runs(arguments.executor, invocation);
+    enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
+                      arguments.model.model);
     const Model model = model_of(arguments);
     const Tensor images = read_npy(arguments.input);
     Progress progress("forward", "images");

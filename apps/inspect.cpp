@@ -6,6 +6,7 @@
 #include "graph/fuse.h"
 #include "inspect_summary.h"
 #include "output.h"
+#include "sandboxed.h"
 #include "weights/printable.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
@@ -79,6 +80,7 @@ void run(const InspectArguments& arguments) {
     if (arguments.file.empty())
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
     const std::string path = weights_file(arguments.file, arguments.model.model);
+    enter_sandbox_for({});
     const WeightFile file = open_weights(path, {.prefer_ema = arguments.model.prefer_ema});
     if (arguments.verify) {
         const std::size_t checked = verify_weights(path);

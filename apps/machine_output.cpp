@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/sandbox.h"
 #include "machine.h"
 #include "output.h"
 
@@ -100,6 +101,7 @@ void print_machine(const MachineReport& report) {
     print_row("threads", fmt::format("{} by default", m.threads));
     print_row("memory", memory_text(m.memory));
     print_row("caches", caches_text(m.caches));
+    print_row("sandbox", sandbox_text());
     print_out("\ninstruction sets\n");
     for (const IsaRow& row : report.isas)
         print_row(isa_name(row.isa), row.why_not.empty()
@@ -136,6 +138,7 @@ void print_machine_json(const MachineReport& report) {
           {"container", or_null(m.memory.container)},
           {"usable", m.memory.usable()}}},
         {"caches", caches},
+        {"sandbox", sandbox_text()},
         {"parts", parts},
         {"measured", report.measured ? measured_json(*report.measured) : nlohmann::json()}};
     print_json(object);

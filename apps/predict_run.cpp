@@ -18,6 +18,7 @@
 #include "predict.h"
 #include "prediction_output.h"
 #include "progress.h"
+#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -70,6 +71,8 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 
 void run(const PredictArguments& arguments, const Invocation& invocation) {
     continue_where_it_runs(arguments.executor, invocation);
+    enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
+                      arguments.model.model);
     const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
     const Subject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);

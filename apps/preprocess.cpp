@@ -9,6 +9,7 @@
 #include "image/codec/decode.h"
 #include "input_files.h"
 #include "progress.h"
+#include "sandboxed.h"
 #include "weights/npy.h"
 #include "weights_argument.h"
 
@@ -48,6 +49,7 @@ Preparer preparer_for(const PreprocessArguments& arguments) {
 void run(const PreprocessArguments& arguments) {
     OutputFile(arguments.output).not_in_weights(arguments.weights).not_in(arguments.images);
     check_output(arguments.output);
+    enter_sandbox_for({arguments.output}, arguments.weights, arguments.model.model);
     Preparer preparer = preparer_for(arguments);
     Progress progress("preprocess", "images");
     const Tensor batch = preparer.batch(arguments.images.size(), [&](std::size_t i) {

@@ -1,0 +1,15 @@
+// Commands that read what somebody else has made give up what they do not need for it first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cait::app {
+
+// From here on nothing but `outputs` can be written (empty names are none), nothing can be fetched
+// and no program started, see core/sandbox.h. Published weights that a command asks for are fetched
+// before. Called when all that remains is to read and to compute.
+void enter_sandbox_for(const std::vector<std::string>& outputs, const std::string& weights = "",
+                       const std::string& model = "");
+
+}  // namespace cait::app
