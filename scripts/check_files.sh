@@ -13,6 +13,9 @@ src/core/atomic_file.cpp: the way out
 src/core/machine.cpp: /proc and /sys
 src/core/cpu_limit.cpp: /proc and /sys
 src/core/cgroup.cpp: /proc and /sys
+src/core/own_memory.cpp: /proc
+src/core/sandbox.cpp: names places, opens nothing
+apps/output.cpp: /dev/null in place of closed descriptors
 src/train/memory_forecast.cpp: /proc
 src/fetch/download.cpp: a .part file grows and is locked
 src/data/pack.cpp: locks a folder

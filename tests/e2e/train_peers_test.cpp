@@ -1,6 +1,7 @@
 // Processes that do not belong together, and folders with results that a run would replace.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
@@ -57,10 +58,11 @@ TEST_F(TrainPeers, OtherDataIsNamed) {
 // Local addresses of the sockets that a process listens on.
 std::set<std::string> listening(pid_t pid) {
     std::set<std::string> inodes, addresses;
-    std::error_code ignored;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid), ignored)) {
-        const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+    std::error_code gone;  // descriptors come and go while we look
+    for (std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), gone), end;
+         !gone && entry != end; entry.increment(gone)) {
+        std::error_code closed;
+        const std::string target = std::filesystem::read_symlink(entry->path(), closed).string();
         if (target.starts_with("socket:[")) inodes.insert(target.substr(8, target.size() - 9));
     }
     for (const char* table : {"tcp", "tcp6"}) {
@@ -89,6 +91,8 @@ TEST_F(TrainPeers, NobodyElseCanReachProcessesOfOneMachine) {
     // 127.0.0.1, plain or within IPv6, as /proc writes it.
     for (const std::string& address : addresses)
         EXPECT_THAT(address, testing::EndsWith("0100007F")) << address;
+    run.signal(SIGTERM);  // so that nobody writes any more when the folder goes
+    run.wait();
 }
 
 class TrainResults : public TrainRun {};
