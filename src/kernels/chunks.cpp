@@ -26,6 +26,7 @@ constexpr Index kChunkFloats = 1 << 16;  // of one [rows, dim] matrix
 constexpr Index kGroups = 4;
 constexpr Index kSumFloats = 1 << 24;  // of all groups
 constexpr Index kLeastRows = 16;       // of a part of an image
+constexpr Index kTileRows = 4;         // of a product at least: parts are whole tiles, and alike
 
 }  // namespace
 
@@ -37,7 +38,7 @@ Chunks::Chunks(const ChunkOptions& o, Buffer& list)
     if (!o.whole_images && active_count_ > 0 && active_count_ < threads)
         parts_ = std::min((threads + active_count_ - 1) / active_count_,
                           (tokens + kLeastRows - 1) / kLeastRows);
-    piece_rows_ = parts_ == 1 ? tokens : round_up((tokens + parts_ - 1) / parts_, 8);
+    piece_rows_ = parts_ == 1 ? tokens : round_up((tokens + parts_ - 1) / parts_, kTileRows);
     parts_ = (tokens + piece_rows_ - 1) / piece_rows_;
     if (parts_ == 1) {
         const Index rows = std::min(chunk_rows(), kChunkFloats / std::max<Index>(1, o.dim));
