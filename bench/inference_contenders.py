@@ -186,7 +186,8 @@ def run_cait(case: Case, arguments: list[str]) -> str:
 
 def check_cait(case: Case) -> float:
     output = case.folder / f"cait {case.precision}.npy"
-    run_cait(case, ["forward", "--model", case.model, *cait_arguments(case), "--input",
+    size = ["--set", f"model.image_size={case.size}"] if case.size else []
+    run_cait(case, ["forward", "--model", case.model, *size, *cait_arguments(case), "--input",
                     str(case.folder / "images.npy"), "--output", str(output)])
     return check_logits(case, output)
 
