@@ -12,6 +12,7 @@
 #include "core/isa.h"
 #include "core/memory_budget.h"
 #include "core/suggest.h"
+#include "core/version.h"
 #include "output.h"
 
 namespace {
@@ -55,7 +56,7 @@ std::string words_of(const CLI::App& command) {  // "data get "
 int run(int argc, char** argv) {
     CLI::App app("Image transformers: train, fine-tune, distil, evaluate and look inside them.",
                  "cait");
-    app.set_version_flag("--version", "cait " CAIT_VERSION);
+    app.set_version_flag("--version", fmt::format("cait {}", cait::version()));
     app.require_subcommand(1);
     app.footer("\n`cait COMMAND --help` explains a command and shows an example.");
     add_models_command(app);

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include "command.h"
+#include "core/printable.h"
 #include "data.h"
 #include "graph/fuse.h"
 #include "inspect_summary.h"
 #include "output.h"
 #include "sandboxed.h"
-#include "weights/printable.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
 #include "weights_argument.h"

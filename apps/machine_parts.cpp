@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/version.h"
 #include "fetch/curl_version.h"
 #include "image/codec/codec_versions.h"
 #include "machine.h"
@@ -26,7 +27,7 @@ std::string compiler() {
 
 std::vector<std::pair<std::string, std::string>> part_versions() {
     std::vector<std::pair<std::string, std::string>> parts{
-        {"cait", CAIT_VERSION},
+        {"cait", std::string(version())},
         {"compiler", compiler()},
         {"OpenMP", CAIT_OPENMP_VERSION},
         {"LibTorch", CAIT_LIBTORCH_VERSION},

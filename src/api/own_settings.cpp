@@ -8,9 +8,9 @@
 #include <map>
 #include <string_view>
 
+#include "core/printable.h"
 #include "core/rename.h"
 #include "walkers/expected.h"
-#include "weights/printable.h"
 
 namespace cait {
 

@@ -1,9 +1,10 @@
+// Which cait this is, for `cait --version`, for reports and for the states of runs.
 #pragma once
 
 #include <string_view>
 
 namespace cait {
 
-std::string_view version();  // "0.3.0"
+std::string_view version();  // "0.1.0"
 
 }  // namespace cait

@@ -10,11 +10,11 @@
 
 #include "cait/error.h"
 #include "core/file_bytes.h"
+#include "core/printable.h"
 #include "core/suggest.h"
 #include "recipe/builtin_recipes.h"
 #include "recipe/recipe_keys.h"
 #include "recipe/recipe_toml.h"
-#include "weights/printable.h"
 
 namespace cait {
 

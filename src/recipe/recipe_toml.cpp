@@ -10,8 +10,8 @@
 #include <toml++/toml.h>
 
 #include "cait/error.h"
+#include "core/printable.h"
 #include "recipe/toml_guard.h"
-#include "weights/printable.h"
 
 namespace cait {
 

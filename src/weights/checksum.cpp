@@ -10,8 +10,8 @@
 
 #include "cait/error.h"
 #include "core/digest.h"
+#include "core/printable.h"
 #include "weights/metadata_json.h"
-#include "weights/printable.h"
 
 namespace cait {
 

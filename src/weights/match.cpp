@@ -10,9 +10,9 @@
 
 #include "cait/error.h"
 #include "core/convert.h"
+#include "core/printable.h"
 #include "weights/match_position.h"
 #include "weights/non_finite.h"
-#include "weights/printable.h"
 
 namespace cait {
 

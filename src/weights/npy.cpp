@@ -16,8 +16,8 @@
 #include "core/atomic_file.h"
 #include "core/convert.h"
 #include "core/mapped_file.h"
+#include "core/printable.h"
 #include "weights/byte_reader.h"
-#include "weights/printable.h"
 
 namespace cait {
 

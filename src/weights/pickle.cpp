@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "cait/error.h"
+#include "core/printable.h"
 #include "weights/byte_reader.h"
 #include "weights/pickle_builder.h"
 #include "weights/pickle_text.h"
-#include "weights/printable.h"
 
 namespace cait {
 

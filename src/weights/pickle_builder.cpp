@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "weights/printable.h"
+#include "core/printable.h"
 
 namespace cait {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "cait/error.h"
+#include "core/printable.h"
 #include "weights/byte_reader.h"
 #include "weights/pickle.h"
-#include "weights/printable.h"
 #include "weights/state_dict.h"
 #include "weights/strided_tensor.h"
 #include "weights/zip_directory.h"

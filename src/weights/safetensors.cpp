@@ -11,9 +11,9 @@
 #include "cait/error.h"
 #include "core/atomic_file.h"
 #include "core/mapped_file.h"
+#include "core/printable.h"
 #include "weights/byte_reader.h"
 #include "weights/metadata_json.h"
-#include "weights/printable.h"
 #include "weights/safetensors_header.h"
 
 namespace cait {

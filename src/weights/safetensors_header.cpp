@@ -11,8 +11,8 @@
 
 #include "cait/error.h"
 #include "core/memory_budget.h"
+#include "core/printable.h"
 #include "weights/metadata_json.h"
-#include "weights/printable.h"
 
 namespace cait {
 

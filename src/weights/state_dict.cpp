@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "cait/error.h"
-#include "weights/printable.h"
+#include "core/printable.h"
 
 namespace cait {
 

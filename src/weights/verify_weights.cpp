@@ -6,9 +6,9 @@
 #include "cait/error.h"
 #include "core/file_guard.h"
 #include "core/mapped_file.h"
+#include "core/printable.h"
 #include "weights/byte_reader.h"
 #include "weights/checksum.h"
-#include "weights/printable.h"
 #include "weights/weight_file.h"
 #include "weights/zip_directory.h"
 

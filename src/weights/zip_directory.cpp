@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "cait/error.h"
+#include "core/printable.h"
 #include "weights/byte_reader.h"
-#include "weights/printable.h"
 
 namespace cait {
 

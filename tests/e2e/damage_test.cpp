@@ -19,25 +19,15 @@ using testing::HasSubstr;
 class Damage : public InFolder {
 protected:
     Damage() {
-        Model model = tiny();
+        Model model = tiny_cait();
         model.set_classes({"cat", "dog", "bird"});
         model.save(folder_ / "tiny.safetensors");
         data_test::put(folder_ / "a.png", data_test::png(data_test::numbered_image(7, 60, 40)));
     }
 
-    static Model tiny() {
-        return Model::create("cait_xxs24_224", {{"image_size", "16"},
-                                                {"patch", "8"},
-                                                {"dim", "16"},
-                                                {"depth", "2"},
-                                                {"heads", "2"},
-                                                {"class_layers", "1"},
-                                                {"classes", "3"}});
-    }
-
     // The tiny model with all its weights multiplied.
     void save_scaled(const std::string& name, float factor) const {
-        const Model model = tiny();
+        const Model model = tiny_cait();
         std::map<std::string, Tensor> weights;
         for (const auto& [key, tensor] : model.weights()) {
             std::vector<float> values(tensor.floats().begin(), tensor.floats().end());

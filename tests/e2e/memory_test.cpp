@@ -37,14 +37,7 @@ std::string image_data(const std::string& name) {
 class Memory : public InFolder {
 protected:
     Memory() {
-        Model model = Model::create("cait_xxs24_224", {{"image_size", "16"},
-                                                       {"patch", "8"},
-                                                       {"dim", "16"},
-                                                       {"depth", "2"},
-                                                       {"heads", "2"},
-                                                       {"class_layers", "1"},
-                                                       {"classes", "3"}});
-        model.save(folder_ / "tiny.safetensors");
+        tiny_cait().save(folder_ / "tiny.safetensors");
         data_test::put(folder_ / "a.png", data_test::png(data_test::numbered_image(7, 60, 40)));
     }
 

@@ -1,6 +1,7 @@
-// The tiny models of tests/e2e/data as words for the command line.
+// The tiny models of tests/e2e/data as words for the command line, and one to be saved.
 #pragma once
 
+#include "cait/model.h"
 #include "e2e/command.h"
 
 namespace cait::e2e {
@@ -18,6 +19,17 @@ inline const Words kTinyDeit3 = {"--model", "deit3_small_patch16_224",
                                  "--set",   "model.dim=16",
                                  "--set",   "model.depth=2",
                                  "--set",   "model.heads=2"};
+
+// A model of the same size with fresh weights.
+inline Model tiny_cait() {
+    return Model::create("cait_xxs24_224", {{"image_size", "16"},
+                                            {"patch", "8"},
+                                            {"dim", "16"},
+                                            {"depth", "2"},
+                                            {"heads", "2"},
+                                            {"class_layers", "1"},
+                                            {"classes", "3"}});
+}
 
 inline Words operator+(Words a, const Words& b) {
     a.insert(a.end(), b.begin(), b.end());

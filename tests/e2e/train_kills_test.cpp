@@ -21,12 +21,6 @@ protected:
                             "model.drop_path=0.2", "--set", "augment.policy=rand-m9-mstd0.5-inc1",
                             "--set", "augment.mixup=0.8", "--set", "train.ema=0.9"});
     }
-    std::filesystem::file_time_type saved_at(const std::string& run) const {
-        std::error_code missing;
-        const auto time =
-            std::filesystem::last_write_time(path(run + "/state.safetensors"), missing);
-        return missing ? std::filesystem::file_time_type::min() : time;
-    }
     // The launcher and its processes, all at once, as the end of a container would.
     static void kill_all(Running& run) {
         std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", run.pid()));

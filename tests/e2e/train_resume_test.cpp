@@ -22,13 +22,6 @@ protected:
                             "--set", "model.drop_path=0.2", "--set",
                             "augment.policy=rand-m9-mstd0.5-inc1", "--set", "augment.mixup=0.8"});
     }
-    // When the run last saved; the epoch's start when it never has.
-    std::filesystem::file_time_type saved_at(const std::string& run) const {
-        std::error_code missing;
-        const auto time =
-            std::filesystem::last_write_time(path(run + "/state.safetensors"), missing);
-        return missing ? std::filesystem::file_time_type::min() : time;
-    }
     Words go_on(const std::string& run) const { return {"train", "--resume", path(run)}; }
 };
 

@@ -55,6 +55,14 @@ protected:
         return words;
     }
 
+    // When the run last saved; long ago when it never has.
+    std::filesystem::file_time_type saved_at(const std::string& run) const {
+        std::error_code missing;
+        const auto time =
+            std::filesystem::last_write_time(path(run + "/state.safetensors"), missing);
+        return missing ? std::filesystem::file_time_type::min() : time;
+    }
+
     TensorFile state_file(const std::string& run) const {
         return TensorFile::open(path(run + "/state.safetensors"));
     }

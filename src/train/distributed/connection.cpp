@@ -10,7 +10,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <future>
+#include <memory>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "cait/error.h"
 #include "train/distributed/network.h"
@@ -112,12 +115,16 @@ struct ProcessGroup::Connection::Wires {
     // The store's server reads what a stranger sends until it is whole, and whoever closes it waits
     // for that. It gets some seconds and is then left behind.
     void close_store() {
-        std::promise<void> closed;
-        const std::future<void> done = closed.get_future();
-        std::thread([store = std::move(store), closed = std::move(closed)]() mutable {
-            store.reset();
-            closed.set_value();
-        }).detach();
+        const auto closed = std::make_shared<std::promise<void>>();
+        const std::future<void> done = closed->get_future();
+        try {
+            std::thread([last = std::exchange(store, {}), closed]() mutable {
+                last.reset();
+                closed->set_value();
+            }).detach();
+        } catch (const std::system_error&) {  // no thread to be had: closed here, however long
+            return;
+        }
         done.wait_for(kClosing);
     }
 };
