@@ -51,7 +51,7 @@ public:
         const MutableRows mixed = rows_of_pieces(all_mixed_, m.mixed, pieces);
         const Index rows = chunks_.rows_of(pieces);
         timed(b_.profile, Part::attention, [&] {
-            clear_padding(mixed, rows);
+            clear_padding(mixed, rows, b_.dim);
             MutableRows to = mixed, own = m.qkv;
             for (Index p = pieces.begin; p < pieces.end; ++p) {
                 const Piece piece = chunks_.piece(p);
@@ -84,14 +84,6 @@ public:
 private:
     MutableRows rows_of_pieces(const MutableRows& all, const MutableRows& own, Share pieces) const {
         return all ? all.from(chunks_.piece(pieces.begin).kept) : own;
-    }
-
-    // A left-hand side is zero behind its columns.
-    void clear_padding(const MutableRows& rows, Index count) const {
-        if (rows.ld == b_.dim) return;
-        for (Index r = 0; r < count; ++r)
-            std::fill_n(static_cast<BFloat16*>(rows.from(r, b_.dim).data), rows.ld - b_.dim,
-                        BFloat16{});
     }
 
     const AttentionBranch& b_;

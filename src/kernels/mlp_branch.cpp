@@ -46,6 +46,7 @@ private:
                       .activation = Epilogue::Activation::gelu};
         gelu.out = m.hidden;
         if (kept_ != nullptr) gelu.before = kept_hidden(b_, kept_, first, rows, begin, width);
+        clear_padding(m.hidden, rows, width);
         products_.multiply({.m = rows,
                             .n = width,
                             .k = b_.dim,

@@ -2,11 +2,22 @@
 // left-hand side upright or transposed, a right-hand side packed for one product.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/dispatch.h"
 
 namespace cait::kernels {
 
 inline Lhs lhs_of(const Rows& rows) { return {rows.data, rows.format, rows.ld, 1}; }
+
+// An epilogue that writes an operand of the next product leaves what lies behind its columns as it
+// was. There has to be zero: beside the right-hand side's zeros, NaN would not vanish.
+inline void clear_padding(const MutableRows& operand, Index rows, Index columns) {
+    const Index padding = lhs_ld(operand.format, columns) - columns;
+    if (padding == 0) return;
+    for (Index r = 0; r < rows; ++r)
+        std::fill_n(static_cast<BFloat16*>(operand.from(r, columns).data), padding, BFloat16{});
+}
 
 // [rows, columns] for products of `format`: in place where that is possible, else in `memory`,
 // which has room for lhs_bytes(format, rows, columns).

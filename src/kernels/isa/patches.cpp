@@ -7,6 +7,16 @@ namespace cait::kernels::CAIT_KERNEL_ISA {
 
 namespace {
 
+// Size to 2 * Size floats as the first Size and the last Size of them.
+template <int Size>
+[[gnu::always_inline]] inline void copy_ends(const float* from, Index count, float* to) {
+    float first[Size], last[Size];
+    std::memcpy(first, from, sizeof first);
+    std::memcpy(last, from + count - Size, sizeof last);
+    std::memcpy(to, first, sizeof first);
+    std::memcpy(to + count - Size, last, sizeof last);
+}
+
 // The last register overlaps the one before it: no loop over what is left.
 template <class T>
 [[gnu::always_inline]] inline void copy_run(const float* from, Index count, T* to) {
@@ -17,14 +27,8 @@ template <class T>
         return;
     }
     if constexpr (sizeof(T) == sizeof(float)) {
-        if (count >= 4) {  // the rows of a 7×7 kernel
-            float first[4], last[4];
-            std::memcpy(first, from, sizeof first);
-            std::memcpy(last, from + count - 4, sizeof last);
-            std::memcpy(to, first, sizeof first);
-            std::memcpy(to + count - 4, last, sizeof last);
-            return;
-        }
+        if (kWidth > 8 && count >= 8) return copy_ends<8>(from, count, to);
+        if (count >= 4) return copy_ends<4>(from, count, to);  // the rows of a 7×7 kernel
         for (Index i = 0; i < count; ++i) to[i] = from[i];
     } else {
         store_part(to, load_part(from, count), count);

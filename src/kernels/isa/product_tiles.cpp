@@ -103,9 +103,20 @@ void multiply_pair_rows(const Square& s, const BFloat16* a, float* c) {
 
 void multiply_square(PairRegisters&, const Square& s) {
     Index row = 0;
-    for (; row + 8 <= s.rows; row += 8)
-        multiply_pair_rows<8>(s, s.a + row * s.a_ld, s.c + row * s.c_ld);
-    for (; row < s.rows; ++row) multiply_pair_rows<1>(s, s.a + row * s.a_ld, s.c + row * s.c_ld);
+    const auto rows = [&]<int Rows>(std::integral_constant<int, Rows>) {
+        multiply_pair_rows<Rows>(s, s.a + row * s.a_ld, s.c + row * s.c_ld);
+    };
+    for (; row + 8 <= s.rows; row += 8) rows(std::integral_constant<int, 8>());
+    switch (s.rows - row) {
+        case 1: return rows(std::integral_constant<int, 1>());
+        case 2: return rows(std::integral_constant<int, 2>());
+        case 3: return rows(std::integral_constant<int, 3>());
+        case 4: return rows(std::integral_constant<int, 4>());
+        case 5: return rows(std::integral_constant<int, 5>());
+        case 6: return rows(std::integral_constant<int, 6>());
+        case 7: return rows(std::integral_constant<int, 7>());
+        default: return;
+    }
 }
 
 // A square that does not lie whole in c: through a copy.

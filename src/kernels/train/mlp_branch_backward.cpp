@@ -63,6 +63,7 @@ public:
               [&] { best_kernels().add_columns(gradient, rows, b_.dim, sums + at_.columns()); });
         for (Index begin = 0; begin < b_.hidden; begin += kHiddenSlice) {
             const Index width = std::min(kHiddenSlice, b_.hidden - begin);
+            clear_padding(m.d_before, rows, width);
             through_gelu(pieces, rows, begin, width, gradient, m);
             timed(b_.profile, Part::other, [&] {
                 best_kernels().add_columns(m.d_before, rows, width, sums + at_.bias1() + begin);
