@@ -1,6 +1,6 @@
 // Products of bfloat16 tiles: 2 × 2 tiles of the result at a time with AMX (or with plain loops
-// that stand for it), 8 rows × 32 columns with vdpbf16ps. The right-hand side is packed the same
-// for both.
+// that stand for it), 8 rows × 32 columns with vdpbf16ps, which needs neither whole tiles nor whole
+// steps of k. The right-hand side is packed the same for both.
 #include "kernels/isa/epilogue.h"
 #include "kernels/isa/isa.h"
 #include "kernels/isa/pairs.h"
@@ -15,8 +15,9 @@ constexpr Index kStepBytes = 2 * kTileBytes;  // of one step of 32 along k of a 
 
 // Up to 32 rows and one panel of the result, whole in memory at c.
 struct Square {
-    Index rows;  // that count; up to the next multiple of 16 is computed
-    Index steps;
+    Index rows;     // that count; with tiles, up to the next multiple of 16 is computed
+    Index columns;  // that exist in c; with tiles, all of them
+    Index k;
     const BFloat16* a;
     Index a_ld;
     const std::byte* b;
@@ -45,7 +46,7 @@ void multiply_square(Tiles& tiles, const Square& s) {
     }
     const BFloat16* a = s.a;
     const std::byte* b = s.b;
-    for (Index step = 0; step < s.steps; ++step, a += 32, b += kStepBytes) {
+    for (Index k = 0; k < s.k; k += 32, a += 32, b += kStepBytes) {
         tiles.template load<4>(a, a_bytes);
         tiles.template load<6>(b, 64);
         tiles.template load<7>(b + kTileBytes, 64);
@@ -67,65 +68,85 @@ void multiply_square(Tiles& tiles, const Square& s) {
 // The same with vdpbf16ps.
 struct PairRegisters {};
 
-template <int Rows>
+template <int Rows, int Vectors>
 void multiply_pair_rows(const Square& s, const BFloat16* a, float* c) {
-    constexpr int kVectors = kPanel / kWidth;
-    Vec sums[Rows][kVectors];
+    Vec sums[Rows][Vectors];
+    const auto there = [&](int v) {  // columns of a register that exist in c
+        const Index left = s.columns - v * kWidth;
+        return left < 0 ? 0 : left < kWidth ? left : Index(kWidth);
+    };
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v)
-            sums[r][v] = s.accumulate ? load(c + r * s.c_ld + v * kWidth) : set(0.0F);
+        for (int v = 0; v < Vectors; ++v) {
+            const float* start = c + r * s.c_ld + v * kWidth;
+            sums[r][v] = !s.accumulate        ? set(0.0F)
+                         : there(v) == kWidth ? load(start)
+                                              : load_part(start, there(v));
+        }
     const std::byte* b = s.b;
-    for (Index step = 0; step < s.steps; ++step, b += kStepBytes)
-        for (Index pair = 0; pair < 16; ++pair) {
-            BitVec columns[kVectors];
+    for (Index k = 0; k < s.k; k += 32, a += 32, b += kStepBytes) {
+        const Index pairs = s.k - k < 32 ? (s.k - k + 1) / 2 : 16;
+        for (Index pair = 0; pair < pairs; ++pair) {
+            BitVec columns[Vectors];
 #pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v)
+            for (int v = 0; v < Vectors; ++v)
                 std::memcpy(&columns[v],
                             b + v * kWidth / 16 * kTileBytes + pair * 64 + v * kWidth % 16 * 4,
                             sizeof columns[v]);
 #pragma GCC unroll 8
             for (int r = 0; r < Rows; ++r) {
                 std::uint32_t x;
-                std::memcpy(&x, a + r * s.a_ld + step * 32 + pair * 2, sizeof x);
+                std::memcpy(&x, a + r * s.a_ld + pair * 2, sizeof x);
                 const BitVec broadcast = BitVec{} + x;
 #pragma GCC unroll 8
-                for (int v = 0; v < kVectors; ++v)
+                for (int v = 0; v < Vectors; ++v)
                     sums[r][v] = dot_pairs(sums[r][v], broadcast, columns[v]);
             }
         }
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) store(c + r * s.c_ld + v * kWidth, sums[r][v]);
+        for (int v = 0; v < Vectors; ++v) {
+            float* to = c + r * s.c_ld + v * kWidth;
+            if (there(v) == kWidth)
+                store(to, sums[r][v]);
+            else
+                store_part(to, sums[r][v], there(v));
+        }
+}
+
+template <int Vectors>
+void multiply_pairs_square(const Square& s) {
+    using Multiply = void (*)(const Square&, const BFloat16*, float*);
+    static constexpr Multiply kByRows[] = {
+        multiply_pair_rows<1, Vectors>, multiply_pair_rows<2, Vectors>,
+        multiply_pair_rows<3, Vectors>, multiply_pair_rows<4, Vectors>,
+        multiply_pair_rows<5, Vectors>, multiply_pair_rows<6, Vectors>,
+        multiply_pair_rows<7, Vectors>, multiply_pair_rows<8, Vectors>};
+    for (Index row = 0; row < s.rows; row += 8) {
+        const Index rows = s.rows - row < 8 ? s.rows - row : 8;
+        kByRows[rows - 1](s, s.a + row * s.a_ld, s.c + row * s.c_ld);
+    }
 }
 
 void multiply_square(PairRegisters&, const Square& s) {
-    Index row = 0;
-    const auto rows = [&]<int Rows>(std::integral_constant<int, Rows>) {
-        multiply_pair_rows<Rows>(s, s.a + row * s.a_ld, s.c + row * s.c_ld);
-    };
-    for (; row + 8 <= s.rows; row += 8) rows(std::integral_constant<int, 8>());
-    switch (s.rows - row) {
-        case 1: return rows(std::integral_constant<int, 1>());
-        case 2: return rows(std::integral_constant<int, 2>());
-        case 3: return rows(std::integral_constant<int, 3>());
-        case 4: return rows(std::integral_constant<int, 4>());
-        case 5: return rows(std::integral_constant<int, 5>());
-        case 6: return rows(std::integral_constant<int, 6>());
-        case 7: return rows(std::integral_constant<int, 7>());
-        default: return;
-    }
+    constexpr int kVectors = kPanel / kWidth;
+    // Of a panel that ends early, registers without a column are left out: a head has 48.
+    if (s.columns <= kPanel / 2)
+        multiply_pairs_square<kVectors / 2>(s);
+    else
+        multiply_pairs_square<kVectors>(s);
 }
 
 // A square that does not lie whole in c: through a copy.
 template <class Engine>
-void multiply_edge(Engine& engine, Square s, Index columns) {
+void multiply_edge(Engine& engine, const Square& s) {
     float whole[32 * kPanel];
     const auto each = [&](const auto& work) {
         for (Index r = 0; r < s.rows; ++r)
-            for (Index c = 0; c < columns; ++c) work(whole[r * kPanel + c], s.c[r * s.c_ld + c]);
+            for (Index c = 0; c < s.columns; ++c) work(whole[r * kPanel + c], s.c[r * s.c_ld + c]);
     };
     if (s.accumulate) {
         std::memset(whole, 0, sizeof whole);
@@ -137,6 +158,8 @@ void multiply_edge(Engine& engine, Square s, Index columns) {
     multiply_square(engine, inside);
     each([](float& in, float& out) { out = in; });
 }
+
+void multiply_edge(PairRegisters& engine, const Square& s) { multiply_square(engine, s); }
 
 template <class Engine>
 void multiply_with(Engine& engine, const ProductArgs& args) {
@@ -154,7 +177,8 @@ void multiply_with(Engine& engine, const ProductArgs& args) {
             for (Index column = 0; column < columns; column += kPanel) {
                 const Index panel = (args.column_begin + begin + column) / kPanel;
                 const Square square{rows,
-                                    (args.k + 31) / 32,
+                                    columns - column < kPanel ? columns - column : kPanel,
+                                    args.k,
                                     a + row * args.a.row_step,
                                     args.a.row_step,
                                     static_cast<const std::byte*>(args.b.data) +
@@ -162,11 +186,10 @@ void multiply_with(Engine& engine, const ProductArgs& args) {
                                     c + column,
                                     c_ld,
                                     args.accumulate};
-                const Index width = columns - column < kPanel ? columns - column : kPanel;
-                if (through_scratch || (width == kPanel && rows % kTileRows == 0))
+                if (through_scratch || (square.columns == kPanel && rows % kTileRows == 0))
                     multiply_square(engine, square);
                 else
-                    multiply_edge(engine, square, width);
+                    multiply_edge(engine, square);
             }
             if (args.epilogue != nullptr)
                 finish_block(*args.epilogue, row, rows, begin, columns, c, c_ld);

@@ -48,15 +48,23 @@ typedef std::uint16_t HalfVec __attribute__((vector_size(kWidth * sizeof(std::ui
 
 // The first `count` floats, the others zero.
 [[gnu::always_inline]] inline Vec load_part(const float* from, std::int64_t count) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_loadu_ps(__mmask16((1U << count) - 1), from);
+#else
     float buffer[kWidth] = {};
     for (std::int64_t i = 0; i < count; ++i) buffer[i] = from[i];
     return load(buffer);
+#endif
 }
 
 [[gnu::always_inline]] inline void store_part(float* to, Vec v, std::int64_t count) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(to, __mmask16((1U << count) - 1), v);
+#else
     float buffer[kWidth];
     store(buffer, v);
     for (std::int64_t i = 0; i < count; ++i) to[i] = buffer[i];
+#endif
 }
 
 // Across a register, halving it each time: the order of additions is fixed.
@@ -240,12 +248,23 @@ struct Normal {
 }
 [[gnu::always_inline]] inline Vec load_part(const BFloat16* from, std::int64_t count) {
     HalfVec half{};
+#if defined(__AVX512F__)
+    const __m256i loaded = _mm256_maskz_loadu_epi16(__mmask16((1U << count) - 1), from);
+    std::memcpy(&half, &loaded, sizeof half);
+#else
     for (std::int64_t i = 0; i < count; ++i) half[i] = from[i].bits;
+#endif
     return widen(half);
 }
 [[gnu::always_inline]] inline void store_part(BFloat16* to, Vec v, std::int64_t count) {
     const HalfVec half = narrow(v);
+#if defined(__AVX512F__)
+    __m256i stored;
+    std::memcpy(&stored, &half, sizeof half);
+    _mm256_mask_storeu_epi16(to, __mmask16((1U << count) - 1), stored);
+#else
     for (std::int64_t i = 0; i < count; ++i) to[i].bits = half[i];
+#endif
 }
 [[gnu::always_inline]] inline Vec gather(const BFloat16* from, std::int64_t step) {
     HalfVec half{};
