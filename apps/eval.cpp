@@ -30,6 +30,7 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
             check_output(output);
         }
     continue_where_it_runs(arguments.executor, invocation);
+    fetch_compared(arguments);
     enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache},
                       arguments.weights, arguments.model.model);
     evaluate(arguments);

@@ -31,6 +31,8 @@ struct EvalArguments {
     std::string predictions;  // file to write
 };
 
+// What of --compare is published and not there yet: afterwards nothing can be fetched any more.
+void fetch_compared(const EvalArguments& arguments);
 void evaluate(const EvalArguments& arguments);
 
 // One model's result.

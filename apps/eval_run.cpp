@@ -47,13 +47,23 @@ std::string checked_model(std::string name, const std::string& text) {
 
 // NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
 // whose name has a '=' in it is found as a file first. FILE is whatever --weights takes.
-Entry compared(const EvalArguments& arguments, const std::string& text) {
+struct Compared {
+    std::string weights;
+    std::string model;
+    bool named = false;  // by the words themselves
+};
+
+Compared words_of(const EvalArguments& arguments, const std::string& text) {
     const std::size_t equals = text.find('=');
-    if (equals != std::string::npos && !std::filesystem::exists(text))
-        return {weights_file(text.substr(equals + 1), text.substr(0, equals)),
-                checked_model(text.substr(0, equals), text),
-                {}};
-    const std::string file = weights_file(text, arguments.model.model);
+    if (equals == std::string::npos || std::filesystem::exists(text))
+        return {text, arguments.model.model, false};
+    return {text.substr(equals + 1), text.substr(0, equals), true};
+}
+
+Entry compared(const EvalArguments& arguments, const std::string& text) {
+    const Compared words = words_of(arguments, text);
+    const std::string file = weights_file(words.weights, words.model);
+    if (words.named) return {file, checked_model(words.model, text), {}};
     if (says_its_model(file)) return {file, {}, {}};
     return {file, arguments.model.model, arguments.model.settings()};
 }
@@ -178,13 +188,23 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 }  // namespace
 
+void fetch_compared(const EvalArguments& arguments) {
+    std::vector<std::string> told_later;
+    for (const std::string& text : arguments.compare) {
+        const Compared words = words_of(arguments, text);
+        if (words.weights == "official") weights_file(words.weights, words.model, &told_later);
+    }
+}
+
 void evaluate(const EvalArguments& arguments) {
     std::vector<Entry> entries{{weights_file(arguments.weights, arguments.model.model),
                                 arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
-    for (const std::string& output : {arguments.report, arguments.predictions})
-        OutputFile(output).not_in(*data).not_in(entries.front().file);
+    for (const std::string& output : {arguments.report, arguments.predictions}) {
+        OutputFile(output).not_in(*data);
+        for (const Entry& entry : entries) OutputFile(output).not_in(entry.file);
+    }
     std::vector<Candidate> candidates;
     for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
     EvalResult result;

@@ -46,23 +46,21 @@ void print_tensors(const WeightFile& file) {
 }
 
 // By --model, or by what the file says.
-ModelSpec model_of(const InspectArguments& arguments) {
+ModelSpec model_of(const InspectArguments& arguments, const std::string& path) {
     const SettingList settings = arguments.model.settings();
-    if (!arguments.file.empty()) {
-        const std::string path = weights_file(arguments.file, arguments.model.model);
+    if (!path.empty())
         return describe(open_weights(path), path, arguments.model.model, settings).spec;
-    }
     if (arguments.model.model.empty())
         throw UsageError("--graph: expected a FILE that says its model, or --model NAME");
     return configure(arguments.model.model, settings);
 }
 
-void inspect_graph(const InspectArguments& arguments) {
+void inspect_graph(const InspectArguments& arguments, const std::string& path) {
     if (arguments.fused && arguments.primitives)
         throw UsageError("--fused and --primitives: expected one of them, found both");
     const RecordOptions options{.mode = arguments.training ? Mode::train : Mode::infer,
                                 .taps = arguments.taps};
-    const Graph graph = record(model_of(arguments), options);
+    const Graph graph = record(model_of(arguments, path), options);
     if (arguments.fused) return write_out(print(fuse(graph)));
     write_out(print(arguments.primitives ? decompose(graph) : graph));
 }
@@ -76,11 +74,12 @@ void check_fit(const InspectArguments& arguments, const std::string& path) {
 }
 
 void run(const InspectArguments& arguments) {
-    if (arguments.graph) return inspect_graph(arguments);
-    if (arguments.file.empty())
+    if (arguments.file.empty() && !arguments.graph)
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
-    const std::string path = weights_file(arguments.file, arguments.model.model);
+    const std::string path =
+        arguments.file.empty() ? "" : weights_file(arguments.file, arguments.model.model);
     enter_sandbox_for({});
+    if (arguments.graph) return inspect_graph(arguments, path);
     const WeightFile file = open_weights(path, {.prefer_ema = arguments.model.prefer_ema});
     if (arguments.verify) {
         const std::size_t checked = verify_weights(path);

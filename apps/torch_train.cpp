@@ -8,6 +8,7 @@
 #include "core/atomic_file.h"
 #include "output.h"
 #include "progress.h"
+#include "sandboxed.h"
 #include "train.h"
 #include "train/distributed/launch.h"
 #include "train/distributed/world.h"
@@ -159,6 +160,13 @@ void find_lr(const TrainArguments& arguments) {
               base);
 }
 
+// A run, too, reads images and weights that strangers made. With other processes it speaks through
+// sockets, with graphics cards through devices: there it goes without.
+void enter_sandbox_where_it_can(const TrainArguments& arguments, const WorldInfo& world) {
+    if (world.world > 1 || arguments.recipe.train.device != "cpu") return;
+    enter_sandbox_for({arguments.folder, arguments.find_lr ? arguments.folder + "-lr.svg" : ""});
+}
+
 }  // namespace
 
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
@@ -170,8 +178,9 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
         return;
     }
     watch_signals();
-    if (arguments.find_lr) return find_lr(arguments);
     const WorldInfo world = world_from_environment();
+    enter_sandbox_where_it_can(arguments, world);
+    if (arguments.find_lr) return find_lr(arguments);
     const bool speaks = world.rank == 0;
     if (speaks) print_notes(arguments);
     TrainDisplay display;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
+#include "core/memory_budget.h"
 #include "core/open_file.h"
 
 namespace cait {
@@ -15,6 +16,8 @@ Buffer read_whole(const std::filesystem::path& path, std::size_t most) {
     if (file.size() > most)
         throw Error(fmt::format("{}: expected at most {} bytes, found {}", path.string(), most,
                                 file.size()));
+    // Of a sparse file the disk may hold nothing at all.
+    const MemoryShare memory = MemoryBudget::of_process().reserve(file.size(), path.string());
     Buffer buffer(file.size(), typename Buffer::value_type{});
     // Fewer when it was shortened meanwhile: whoever parses it will say what is missing.
     buffer.resize(file.read(std::as_writable_bytes(std::span(buffer))));

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "cait/error.h"
+#include "core/output_place.h"
 
 namespace cait {
 
@@ -75,7 +76,9 @@ public:
     // Whatever of it is there: the file itself, and the folder that a new one would be made in.
     void allow(const fs::path& output) {
         std::error_code ignored;
-        const fs::path target = fs::weakly_canonical(output, ignored);
+        const OutputPlace place = behind_links(output);
+        if (place.descriptor >= 0) return;  // open already
+        const fs::path target = fs::weakly_canonical(place.path, ignored);
         if (fs::is_directory(target, ignored)) {
             add(target, folder_);
             return;
@@ -92,6 +95,15 @@ public:
     bool enforce() const { return ::syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) == 0; }
 
 private:
+    // A link may lead to another folder, also to a file that is not there yet.
+    static OutputPlace behind_links(const fs::path& output) {
+        try {
+            return output_place(output);
+        } catch (const Error&) {  // a folder; whatever cannot be written says so when it is
+            return {.path = output};
+        }
+    }
+
     static long make(std::uint64_t handled) {
         const landlock_ruleset_attr rules{.handled_access_fs = handled};
         return ::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0);

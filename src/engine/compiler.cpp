@@ -110,7 +110,7 @@ kernels::PackedView Compiler::packed_weight(std::size_t i) const {
     const Weight w = weight(i);
     const Index outputs = w.values.shape()[0], k = w.values.count() / std::max<Index>(1, outputs);
     return store_.packed(
-        w.name, w.values, "rows", format_,
+        w.name, w.values, "rows", format_, {k, outputs},
         [&] { return kernels::forward_source(w.values.floats().data(), outputs, k); }, threads_);
 }
 

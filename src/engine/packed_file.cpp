@@ -1,10 +1,12 @@
 #include "engine/packed_file.h"
 
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cait/error.h"
 #include "core/atomic_file.h"
+#include "core/open_file.h"
 #include "kernels/dispatch.h"
 
 namespace cait::engine {
@@ -21,7 +23,8 @@ using Json = nlohmann::json;
 constexpr std::string_view kMagic = "CAITPACK";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHead = 64;
-constexpr std::uint64_t kMostJson = 64 << 20;
+constexpr std::uint64_t kMostJson = 8 << 20;
+constexpr int kDeepestJson = 4;  // brackets alone take a hundred times their own memory
 constexpr Index kMostExtent = Index{1} << 40;
 
 std::uint64_t aligned(std::uint64_t size) { return (size + kHead - 1) / kHead * kHead; }
@@ -53,7 +56,11 @@ std::shared_ptr<const PackedFile> PackedFile::open(const std::filesystem::path& 
     std::memcpy(&length, bytes.data() + 16, sizeof length);
     if (version != kVersion || length > kMostJson || length > bytes.size() - kHead) return nullptr;
     const auto* text = reinterpret_cast<const char*>(bytes.data() + kHead);
-    const Json index = Json::parse(text, text + length);
+    const Json index =
+        Json::parse(text, text + length, [](int depth, Json::parse_event_t, const Json&) {
+            if (depth > kDeepestJson) throw Error("packed weights: the index is too deep");
+            return true;
+        });
     if (index.at("isa") != kernels::best_kernels().name) return nullptr;
     for (const Json& entry : index.at("matrices")) {
         PackedView view;
@@ -74,6 +81,15 @@ std::shared_ptr<const PackedFile> PackedFile::open(const std::filesystem::path& 
     return nullptr;
 } catch (const Error&) {
     return nullptr;
+}
+
+bool PackedFile::may_replace(const std::filesystem::path& path) {
+    // What is no regular file is never replaced, see core/output_place.h.
+    if (!std::filesystem::is_regular_file(path)) return true;
+    OpenFile file(path);
+    std::array<std::byte, kMagic.size()> start{};
+    const std::size_t count = file.read(start);
+    return std::memcmp(start.data(), kMagic.data(), count) == 0;
 }
 
 const PackedView* PackedFile::find(const std::string& key) const {

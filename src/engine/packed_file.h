@@ -19,6 +19,10 @@ public:
     // not fit is packed anew and replaces it.
     static std::shared_ptr<const PackedFile> open(const std::filesystem::path& path);
 
+    // Whether nothing is lost when it is: there is no such file, an empty one, or one of ours,
+    // though perhaps damaged or for another processor.
+    static bool may_replace(const std::filesystem::path& path);
+
     // Null when the file does not have it.
     const kernels::PackedView* find(const std::string& key) const;
 

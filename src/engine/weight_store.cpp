@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "cait/error.h"
 #include "kernels/dispatch.h"
 
 namespace cait::engine {
@@ -76,11 +77,13 @@ const float* WeightStore::floats(const std::string& name, const Tensor& weight) 
 
 kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& weight,
                                         const std::string& form, kernels::Format format,
-                                        const Source& source, int threads) {
+                                        const Extents& extents, const Source& source, int threads) {
     const std::lock_guard lock(mutex_);
     const char* suffix = format == kernels::Format::f32 ? "packed f32" : "packed bf16";
     const std::string known = key(name, weight, fmt::format("{} {}", form, suffix));
-    if (const kernels::PackedView* view = file_ ? file_->find(known) : nullptr)
+    const kernels::PackedView* view = file_ ? file_->find(known) : nullptr;
+    if (view != nullptr && view->format == format && view->rows == extents.rows &&
+        view->columns == extents.columns)
         return mapped_[known] = *view;
     if (const auto found = matrices_.find(known); found != matrices_.end()) return found->second;
     const kernels::PackSource from = source();
@@ -90,7 +93,12 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
 }
 
 WeightStore::WeightStore(std::filesystem::path cache)
-    : cache_(std::move(cache)), file_(cache_.empty() ? nullptr : PackedFile::open(cache_)) {}
+    : cache_(std::move(cache)), file_(cache_.empty() ? nullptr : PackedFile::open(cache_)) {
+    if (!cache_.empty() && !file_ && !PackedFile::may_replace(cache_))
+        throw Error(fmt::format(
+            "{}: expected packed weights or no file, found something else, which would be lost",
+            cache_.string()));
+}
 
 void WeightStore::save() const {
     const std::lock_guard lock(mutex_);

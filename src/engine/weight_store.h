@@ -18,7 +18,8 @@ namespace cait::engine {
 class WeightStore {
 public:
     WeightStore() = default;
-    // Packed weights are looked for in `cache` first, which save() makes or renews.
+    // Packed weights are looked for in `cache` first, which save() makes or renews. Throws Error
+    // for a file that is something else: it would be written over.
     explicit WeightStore(std::filesystem::path cache);
 
     using Fill = std::function<void(float*)>;
@@ -30,10 +31,15 @@ public:
                         kernels::Index count, const Fill& fill);
     // The weight as it is.
     const float* floats(const std::string& name, const Tensor& weight);
-    // [k, columns] packed; `source` is asked only where it was not packed before.
+    struct Extents {
+        kernels::Index rows = 0;
+        kernels::Index columns = 0;
+    };
+    // [k, columns] packed; `source` is asked only where it was not packed before. A matrix of the
+    // cache that has other extents is not taken: kernels would read beyond it.
     kernels::PackedView packed(const std::string& name, const Tensor& weight,
                                const std::string& form, kernels::Format format,
-                               const Source& source, int threads);
+                               const Extents& extents, const Source& source, int threads);
     // Any bytes that a kernel wants its weights in.
     const std::byte* bytes(const std::string& name, const Tensor& weight, const std::string& form,
                            kernels::Index count, const std::function<void(std::byte*)>& fill);

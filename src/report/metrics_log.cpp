@@ -34,6 +34,9 @@ std::string line_of(const MetricsRecord& record) {
 }
 
 MetricsRecord parse_line(std::string_view line) {
+    constexpr std::size_t kLongest = 1 << 16;  // brackets alone would take a hundred times as much
+    if (line.size() > kLongest)
+        throw Error(fmt::format("expected at most {} characters, found {}", kLongest, line.size()));
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object()) throw Error("expected a JSON object");
     const auto field = [&](const char* name) -> const Json& {
@@ -98,10 +101,13 @@ MetricsLog::MetricsLog(std::filesystem::path path, int flags) : path_(std::move(
     // O_NONBLOCK: a pipe of that name must not be waited for.
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags,
                  kMode);
-    if (fd_ < 0) fail(path_, "open for writing");
+    const int reason = errno;
     struct stat info {};
-    if (::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode)) return;
-    ::close(fd_);
+    const bool known = (fd_ < 0 ? ::stat(path_.c_str(), &info) : ::fstat(fd_, &info)) == 0;
+    if (fd_ >= 0 && known && S_ISREG(info.st_mode)) return;
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    errno = reason;
+    if (!known || S_ISREG(info.st_mode)) fail(path_, "open for writing");
     throw Error(fmt::format("{}: expected a regular file, found {}", path_.string(),
                             file_kind(info.st_mode)));
 }

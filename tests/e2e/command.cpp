@@ -98,6 +98,29 @@ void Running::collect(int status, long peak_kilobytes) {
                          .peak_kilobytes = peak_kilobytes};
 }
 
+Listening::Pipe::Pipe() : own(::dup(STDIN_FILENO)) {
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ::dup2(ends[0], STDIN_FILENO);
+}
+
+Listening::Listening(const std::vector<std::string>& words, const Pipe& pipe)
+    : Running(words), input_(pipe.ends[1]) {
+    ::dup2(pipe.own, STDIN_FILENO);
+    ::close(pipe.own);
+    ::close(pipe.ends[0]);
+}
+
+Listening::~Listening() {
+    if (input_ >= 0) ::close(input_);
+}
+
+Finished Listening::tell(const std::string& text) {
+    EXPECT_EQ(::write(input_, text.data(), text.size()), ssize_t(text.size()));
+    ::close(input_);
+    input_ = -1;
+    return wait();
+}
+
 Finished cait(const std::vector<std::string>& words) { return Running(words).wait(); }
 
 Finished by_shell(const std::string& script, const std::vector<std::string>& words) {
@@ -112,6 +135,13 @@ bool eventually(const std::function<bool()>& condition, double seconds) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return true;
+}
+
+std::string status_of(pid_t pid, const std::string& field) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(field + ":")) return line.substr(line.find_last_of(" \t") + 1);
+    return "";
 }
 
 InFolder::InFolder() {

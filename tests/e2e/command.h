@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -59,8 +60,43 @@ private:
     void collect(int status, long peak_kilobytes);
 };
 
+// A program that waits for its standard input until the test has done something to it.
+class Listening : public Running {
+public:
+    explicit Listening(const std::vector<std::string>& words) : Listening(words, Pipe()) {}
+    ~Listening();
+
+    // All that there is to hear; then waits for its end.
+    Finished tell(const std::string& text);
+
+private:
+    // Its ends, with standard input exchanged for the first while this lives.
+    struct Pipe {
+        Pipe();
+        int ends[2];
+        int own;
+    };
+    Listening(const std::vector<std::string>& words, const Pipe& pipe);
+    int input_;
+};
+
+// An environment variable that is set while this lives.
+class Variable {
+public:
+    Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+    ~Variable() { ::unsetenv(name_); }
+
+private:
+    const char* name_;
+};
+
 // Waits until it is so, at most for `seconds`; false when it never was.
 bool eventually(const std::function<bool()>& condition, double seconds = 60);
+
+// What a line of /proc/PID/status says.
+std::string status_of(pid_t pid, const std::string& field);
 
 // A folder of its own for each test, gone afterwards.
 class InFolder : public testing::Test {

@@ -2,6 +2,10 @@
 // signal, little memory. With them in a data set, the others can still be used.
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <set>
+#include <sstream>
+
 #include "e2e/command.h"
 #include "support/broken_images.h"
 #include "unit/data/support.h"
@@ -64,6 +68,37 @@ TEST_F(DataBroken, PreprocessRefusesEachInOneLine) {
     const Finished fine = preprocess("good.jpg");
     EXPECT_EQ(fine.status, 0) << fine.err;
     EXPECT_EQ(std::filesystem::file_size(path("x.npy")), 128 + 2 * 3 * 224 * 224 * sizeof(float));
+}
+
+// Unusual but whole: CMYK, 16 bits, grey, alpha and rotated by EXIF give what Pillow's pixels give.
+TEST_F(DataBroken, UnusualImagesGiveTheRightTensor) {
+    const std::filesystem::path place =
+        std::filesystem::path(__FILE__).parent_path().parent_path() / "unit/image/data/decode";
+    const std::string pillow = read((place / "pillow.bin").string());
+    std::istringstream index(read((place / "index.txt").string()));
+    const auto tensor = [&](const std::string& file) {
+        const Finished run =
+            cait({"preprocess", "--model", "cait_xxs24_224", file, "--output", path("x.npy")});
+        EXPECT_EQ(run.status, 0) << run.err;
+        return read(path("x.npy"));
+    };
+    const std::set<std::string> unusual = {"jpeg_cmyk.jpg",  "jpeg_ycck.jpg", "png_grey16.png",
+                                           "png_rgba16.png", "jpeg_grey.jpg", "png_grey1.png",
+                                           "png_rgba8.png",  "png_la8.png",   "jpeg_exif6.jpg",
+                                           "jpeg_exif3.jpg", "png_exif6.png", "webp_exif6.webp"};
+    std::size_t seen = 0;
+    std::string name, sums;
+    std::int64_t width = 0, height = 0, offset = 0;
+    while (index >> name >> width >> height >> offset && std::getline(index, sums)) {
+        if (!unusual.contains(name)) continue;
+        ASSERT_GE(offset, 0);
+        Image image = Image::blank(width, height, 3);
+        std::memcpy(image.pixels.data(), pillow.data() + offset, image.pixels.size());
+        put("reference.png", data_test::png(image));
+        EXPECT_TRUE(tensor((place / name).string()) == tensor(path("reference.png"))) << name;
+        ++seen;
+    }
+    EXPECT_EQ(seen, unusual.size());
 }
 
 TEST_F(DataBroken, VerifyNamesEachAndStatsMeasuresTheOthers) {

@@ -145,6 +145,18 @@ TEST_F(DataGet, NoPasswordIsShown) {
                 AllOf(HasSubstr(server_.address() + "/" + kTrainImages), Not(HasSubstr("secret"))));
 }
 
+// Some bytes a second, without end. Each of five attempts is given up after a minute.
+class DataGetSlow : public DataGet {};
+
+TEST_F(DataGetSlow, AServerThatDripsIsGivenUp) {
+    serve(kTrainImages, {.slow_bytes = 3});
+    const Finished got = get();
+    EXPECT_EQ(got.status, 1);
+    EXPECT_THAT(got.err,
+                HasSubstr(kTrainImages + ": Operation too slow. Less than 1024 bytes/sec"));
+    EXPECT_LT(got.seconds, 420);
+}
+
 TEST_F(DataGet, OneWrongBitIsFound) {
     std::string wrong = authors_file(kTestImages);
     wrong[2'000'000] ^= 1;

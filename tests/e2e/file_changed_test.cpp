@@ -1,12 +1,12 @@
 // A file that is shortened while the program has it mapped: said by name, exit code 1, nothing
 // written from what was no longer there.
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "cait/model.h"
+#include "core/philox.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 
@@ -26,23 +26,13 @@ protected:
 
     // `cait predict` has loaded the weights and waits for the names of images while `harm` is done.
     Finished predict_while(const std::function<void()>& harm, const Words& more = {}) const {
-        int input[2];
-        EXPECT_EQ(::pipe2(input, O_CLOEXEC), 0);
-        const int own = ::dup(STDIN_FILENO);
-        ::dup2(input[0], STDIN_FILENO);
-        Running run(Words{"predict", "--weights", path("w.safetensors"), "-"} + more);
-        ::dup2(own, STDIN_FILENO);
-        ::close(own);
-        ::close(input[0]);
+        Listening run(Words{"predict", "--weights", path("w.safetensors"), "-"} + more);
         const std::string maps = "/proc/" + std::to_string(run.pid()) + "/maps";
         EXPECT_TRUE(
             eventually([&] { return read(maps).find("w.safetensors") != std::string::npos; }));
         std::this_thread::sleep_for(std::chrono::milliseconds(kSanitized ? 2000 : 300));
         harm();
-        const std::string names = path("a.png") + "\n";
-        EXPECT_EQ(::write(input[1], names.data(), names.size()), ssize_t(names.size()));
-        ::close(input[1]);
-        return run.wait();
+        return run.tell(path("a.png") + "\n");
     }
 };
 
@@ -76,6 +66,58 @@ TEST_F(FileChangedTest, AFileThatIsReplacedIsStillWhole) {
         fs::rename(path("other"), path("w.safetensors"));
     });
     EXPECT_EQ(run.status, 0) << run.err;
+}
+
+// An image is read, never mapped: at worst it is cut off.
+TEST_F(FileChangedTest, AnImageThatIsShortenedIsAnErrorAndNoSignal) {
+    Image noise = Image::blank(900, 700, 3);
+    RandomStream random(5, "noise");
+    for (std::uint8_t& value : noise.pixels) value = std::uint8_t(random.bits());
+    const std::string whole = data_test::png(noise);  // does not compress
+    ASSERT_GT(whole.size(), 1U << 20);
+    data_test::put(folder_ / "large.png", whole);
+    Words words{"preprocess", "--weights", path("w.safetensors"), "--output", path("o.npy")};
+    for (int i = 0; i < 40; ++i) words.push_back(path("large.png"));
+    EXPECT_EQ(cait(words).status, 0);
+    fs::remove(path("o.npy"));
+    int cut = 0;
+    for (int round = 0; round < (kSanitized ? 3 : 12); ++round) {
+        Running run(words);
+        const std::string maps = "/proc/" + std::to_string(run.pid()) + "/maps";
+        for (int i = 0; !run.over(); ++i) {
+            EXPECT_EQ(read(maps).find("large.png"), std::string::npos);
+            // In place: the file that the program has opened is the one that shrinks.
+            fs::resize_file(path("large.png"), i % 2 == 0 ? 5000 + std::uintmax_t(round) * 997 : 0);
+            std::ofstream(path("large.png"), std::ios::binary | std::ios::in) << whole;
+        }
+        const Finished finished = run.wait();
+        EXPECT_THAT(finished.status, testing::AnyOf(0, 1)) << finished.err;
+        if (finished.status == 0) continue;
+        ++cut;
+        expect_refused(finished, 1, {path("large.png")});
+        EXPECT_FALSE(fs::exists(path("o.npy")));
+    }
+    EXPECT_GE(cut, 1);
+}
+
+// An array of 60 MB, of which the disk holds the head only.
+TEST_F(FileChangedTest, AnArrayThatIsShortenedIsNamed) {
+    std::string head = read(data("images.npy")).substr(0, 128);
+    const std::size_t shape = head.find("(2, 3, 16, 16)");
+    ASSERT_NE(shape, std::string::npos);
+    head.replace(shape, 14, "(20000,3,16,16)");
+    head.erase(head.size() - 2, 1);  // one of the spaces before the line's end
+    write("x.npy", head);
+    fs::resize_file(path("x.npy"), 128 + std::uintmax_t{20000} * 3 * 16 * 16 * 4);
+    tiny_cait().save(folder_ / "tiny.safetensors");
+    Running run({"forward", "--weights", path("tiny.safetensors"), "--input", path("x.npy"),
+                 "--output", path("o.npy")});
+    const std::string maps = "/proc/" + std::to_string(run.pid()) + "/maps";
+    EXPECT_TRUE(
+        eventually([&] { return run.over() || read(maps).find("x.npy") != std::string::npos; }));
+    fs::resize_file(path("x.npy"), 5000);
+    expect_refused(run.wait(), 1, {path("x.npy"), "changed while in use"});
+    EXPECT_FALSE(fs::exists(path("o.npy")));
 }
 
 // One flipped bit in a storage of a .pth archive.

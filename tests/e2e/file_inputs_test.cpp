@@ -60,6 +60,56 @@ TEST_F(FileInputs, APipeInPlaceOfWeightsOrImagesIsNamed) {
         EXPECT_FALSE(fs::exists(path(output)));
 }
 
+TEST_F(FileInputs, APipeIsNamedByWhateverElseReadsWeights) {
+    data_test::put_class_folders(folder_ / "set", 3, 1);
+    const std::string weights = pipe("w.safetensors"), set = "folder:" + path("set");
+    expect_pipe_refused({"inspect", "--graph", weights});
+    expect_pipe_refused({"inspect", "--verify", weights});
+    expect_pipe_refused({"bench", weights});
+    expect_pipe_refused({"eval", "--weights", weights, "--data", set});
+    expect_pipe_refused(Words{"eval", "--compare", weights, "--data", set} + kWeights);
+    expect_pipe_refused(
+        {"preprocess", "--weights", weights, path("set/class0/0.png"), "--output", path("o.npy")});
+    expect_pipe_refused(Words{"convert", data("tiny_cait_zip.pth"), path("o.safetensors"),
+                              "--classes", pipe("names")} +
+                        kTinyCait);
+    expect_pipe_refused(
+        {"data", "preview", set, "--augment", pipe("r.toml"), "--output", path("o.png")});
+    // An image among others costs only its own place.
+    pipe("set/class0/pipe.png");
+    const Finished verify = in_time({"data", "verify", set});
+    EXPECT_EQ(verify.status, 1);
+    EXPECT_THAT(verify.out, HasSubstr("pipe.png: expected a regular file, found a pipe"));
+}
+
+// /dev/zero has no end: whoever reads it as a file never stops.
+TEST_F(FileInputs, ADeviceOrAFolderInPlaceOfAFileIsNamed) {
+    fs::create_directories(folder_ / "folder.d");
+    write("own.toml", "base = \"/dev/zero\"\n");
+    const std::string zero = "/dev/zero", folder = path("folder.d");
+    const auto expect_named = [](const Words& words, const std::string& kind) {
+        const Finished run = in_time(words);
+        EXPECT_EQ(run.status, 1) << run.err;
+        EXPECT_THAT(run.err, HasSubstr("expected a regular file, found " + kind));
+        if (!kSanitized) {
+            EXPECT_LT(run.peak_kilobytes, 200'000) << words.front();
+        }
+    };
+    const Words npy{"--output", path("o.npy")}, model{"--model", "cait_xxs24_224"};
+    for (const auto& [place, kind] :
+         {std::pair(zero, std::string("a device")), std::pair(folder, std::string("a folder"))}) {
+        expect_named(Words{"forward", "--input", place} + npy + kWeights, kind);
+        expect_named(Words{"preprocess", place} + npy + model, kind);
+        expect_named({"data", "stats", "csv:" + place}, kind);
+    }
+    expect_named({"data", "stats", "tar:" + zero}, "a device");
+    expect_named({"data", "stats", "idx:" + zero + "?labels=" + zero}, "a device");
+    expect_named({"inspect", zero}, "a device");
+    expect_named({"predict", "--weights", zero, path("a.png")}, "a device");
+    expect_named(Words{"predict", zero} + kWeights, "a device");
+    expect_named({"train", path("own.toml"), "--print"}, "a device");
+}
+
 TEST_F(FileInputs, APipeInPlaceOfARecipeIsNamed) {
     expect_pipe_refused({"train", pipe("r.toml"), "--print"});
     write("own.toml", "base = \"" + path("r.toml") + "\"\n");
@@ -99,19 +149,25 @@ TEST_F(FileInputs, FoldersWithoutEndAreRefused) {
     const int start = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fs::create_directories(folder_ / "set/deep");
     ASSERT_EQ(::chdir(path("set/deep").c_str()), 0);
-    constexpr int kDepth = 500;
+    constexpr int kDepth = 3000;
     for (int i = 0; i < kDepth; ++i) {
         ASSERT_EQ(::mkdir("d", 0700), 0);
         ASSERT_EQ(::chdir("d"), 0);
     }
-    const Finished run = in_time({"data", "stats", "folder:" + path("set")});
+    std::vector<Finished> runs;
+    for (const Words& words : {Words{"data", "stats", "folder:" + path("set")},
+                               Words{"data", "verify", "folder:" + path("set")},
+                               Words{"predict", path("set")} + kWeights,
+                               Words{"eval", "--data", "folder:" + path("set")} + kWeights})
+        runs.push_back(in_time(words));
     for (int i = 0; i < kDepth; ++i) {
         ASSERT_EQ(::chdir(".."), 0);
         ASSERT_EQ(::rmdir("d"), 0);
     }
     ASSERT_EQ(::fchdir(start), 0);
     ::close(start);
-    expect_refused(run, 1, {"set/deep: expected folders at most 64 deep"});
+    for (const Finished& run : runs)
+        expect_refused(run, 1, {path("set"), ": expected folders at most 64 deep"});
 }
 
 // Cut anywhere after a member, such a shard reads as a whole one with fewer images.

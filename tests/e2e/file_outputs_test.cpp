@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cait/model.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 
@@ -74,6 +75,65 @@ TEST_F(FileOutputs, APipeIsWrittenToWhereSomebodyReadsIt) {
     EXPECT_TRUE(fs::is_fifo(path("pipe")));
 }
 
+// Each command that writes a file, with the name that it writes last.
+TEST_F(FileOutputs, EveryCommandLeavesPipesAndLinksWhatTheyAre) {
+    Model model = tiny_cait();
+    model.set_classes({"class0", "class1", "class2"});
+    model.save(folder_ / "w.safetensors");
+    data_test::put_class_folders(folder_ / "set", 3, 2);
+    const std::string image = path("a.png"), set = "folder:" + path("set");
+    const Words with{"--weights", path("w.safetensors")};
+    const std::pair<const char*, Words> commands[] = {
+        {".csv", Words{"predict", image, "--csv"} + with + Words{"--output"}},
+        {".png", Words{"attend", image} + with + Words{"--output"}},
+        {".npy", Words{"preprocess", image} + with + Words{"--output"}},
+        {".npy", Words{"forward", "--input", path("x.npy")} + with + Words{"--output"}},
+        {".safetensors", {"convert", path("w.pth")}},
+        {".html", Words{"eval", "--data", set} + with + Words{"--report"}},
+        {".csv", Words{"eval", "--data", set} + with + Words{"--predictions"}},
+        {".png", {"data", "preview", set, "--count", "2", "--output"}},
+        {".packed", Words{"predict", image} + with + Words{"--packed"}},
+        {".csv", {"data", "split", set, "--fraction", "0.5", "--output", path("kept.csv")}}};
+    fs::create_directory(folder_ / "elsewhere");
+    for (const auto& [extension, words] : commands) {
+        SCOPED_TRACE(words[0] + " " + words.back());
+        const std::string pipe = path(std::string("pipe") + extension);
+        ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+        const Finished refused = cait(words + Words{pipe});
+        EXPECT_EQ(refused.status, 1) << refused.err;
+        EXPECT_THAT(refused.err, HasSubstr("nobody reads this pipe"));
+        EXPECT_TRUE(fs::is_fifo(pipe));
+        fs::remove(pipe);
+
+        // A link to a file in another folder that is not there yet.
+        const std::string link = path(std::string("link") + extension);
+        const fs::path target = folder_ / "elsewhere" / (std::string("new") + extension);
+        fs::create_symlink(fs::path("elsewhere") / target.filename(), link);
+        const Finished through = cait(words + Words{link});
+        EXPECT_EQ(through.status, 0) << through.err;
+        EXPECT_TRUE(fs::is_symlink(link));
+        EXPECT_TRUE(fs::is_regular_file(target));
+        fs::remove(link);
+        fs::remove(target);
+    }
+}
+
+// Nothing above the place that the link leads to is among the outputs that were named.
+TEST_F(FileOutputs, ALinkMayLeadToAnotherPlace) {
+    fs::create_directories(folder_ / "a/here");
+    fs::create_directories(folder_ / "b/there");
+    for (const fs::path& target :
+         {folder_ / "b/there/new.csv", fs::path("../../b/there/new.csv")}) {
+        fs::create_symlink(target, folder_ / "a/here/link.csv");
+        const Finished run = predict(path("a/here/link.csv"));
+        EXPECT_EQ(run.status, 0) << run.err;
+        EXPECT_THAT(read(path("b/there/new.csv")), HasSubstr("a.png,"));
+        EXPECT_TRUE(fs::is_symlink(path("a/here/link.csv")));
+        fs::remove(path("a/here/link.csv"));
+        fs::remove(path("b/there/new.csv"));
+    }
+}
+
 TEST_F(FileOutputs, StandardOutputMayBeNamed) {
     const Finished run = predict("/dev/stdout");
     EXPECT_EQ(run.status, 0) << run.err;
@@ -123,6 +183,51 @@ TEST_F(FileOutputs, NoInputIsWrittenOver) {
                 path("x.npy"));
     ASSERT_EQ(cait({"convert", path("w.pth"), path("w.safetensors")}).status, 0);
     expect_kept({"convert", path("w.safetensors"), path("w.safetensors")}, path("w.safetensors"));
+}
+
+TEST_F(FileOutputs, NoInputIsWrittenOverByEvaluationsAndLists) {
+    Model model = tiny_cait();
+    model.set_classes({"class0", "class1", "class2"});
+    model.save(folder_ / "w.safetensors");
+    fs::copy(folder_ / "w.safetensors", folder_ / "other.safetensors");
+    fs::create_directory(folder_ / "run");
+    fs::copy(folder_ / "w.safetensors", folder_ / "run/best.safetensors");
+    data_test::put_class_folders(folder_ / "set", 3, 2);
+    const Words eval{"eval", "--weights", path("w.safetensors"), "--data", "folder:" + path("set")};
+    const std::string image = path("set/class0/0.png");
+    for (const char* option : {"--report", "--predictions"}) {
+        const auto expect = [&](const Words& more, const std::string& input) {
+            expect_kept(eval + more + Words{option, input}, input);
+        };
+        expect({}, path("w.safetensors"));
+        expect({}, image);
+        expect({"--compare", path("other.safetensors")}, path("other.safetensors"));
+        expect({"--compare", "cait_xxs24_224=" + path("other.safetensors")},
+               path("other.safetensors"));
+        expect({"--compare", path("run")}, path("run/best.safetensors"));
+    }
+    write("list.csv", "path,label\nset/class0/0.png,x\nset/class1/2.png,y\n");
+    expect_kept({"data", "split", "csv:" + path("list.csv"), "--output",
+                 path("list.csv") + "," + path("b.csv")},
+                path("list.csv"));
+}
+
+// A file for packed weights is made and renewed, but nothing else is taken for one.
+TEST_F(FileOutputs, PackedWeightsReplaceNothingElse) {
+    tiny_cait().save(folder_ / "w.safetensors");
+    const auto packed = [&](const std::string& file) {
+        return cait(
+            {"predict", path("a.png"), "--weights", path("w.safetensors"), "--packed", path(file)});
+    };
+    for (const char* file : {"w.safetensors", "a.png", "x.npy"}) {
+        const std::string before = read(path(file));
+        expect_refused(packed(file), 1, {path(file), "expected packed weights"});
+        EXPECT_TRUE(read(path(file)) == before) << file;
+    }
+    write("empty", "");
+    for (const char* file : {"new", "new", "empty"}) EXPECT_EQ(packed(file).status, 0) << file;
+    EXPECT_THAT(read(path("new")), testing::StartsWith("CAITPACK"));
+    EXPECT_EQ(read(path("empty")), read(path("new")));
 }
 
 // What a killed program has left is used by the next one that writes the same file; what a living

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
-#include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "cait/model.h"
 #include "e2e/tiny_models.h"
@@ -16,17 +17,6 @@ namespace cait::e2e {
 namespace {
 
 using testing::HasSubstr;
-
-class Variable {
-public:
-    Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-    ~Variable() { ::unsetenv(name_); }
-
-private:
-    const char* name_;
-};
 
 std::string image_data(const std::string& name) {
     return read((std::filesystem::path(__FILE__).parent_path().parent_path() /
@@ -95,17 +85,112 @@ TEST_F(Memory, SettingsAreHeldAgainstTheTensorsBeforeAnythingIsBuilt) {
               0);
 }
 
+TEST_F(Memory, NoCommandBuildsWhatTheTensorsDoNotExplain) {
+    data_test::put_class_folders(folder_ / "set", 3, 1);
+    const std::pair<const char*, const char*> settings[] = {
+        {"depth", "1000000"}, {"class_layers", "100000"}, {"image_size", "16384"}};
+    for (const auto& [key, value] : settings) {
+        const std::string file = with_setting(key, value);
+        const Words with{"--weights", file};
+        for (const Words& words :
+             {Words{"eval", "--data", "folder:" + path("set")} + with,
+              Words{"attend", path("a.png"), "--output", path("o.png")} + with,
+              Words{"forward", "--input", data("images.npy"), "--output", path("o.npy")} + with,
+              Words{"preprocess", path("a.png"), "--output", path("o.npy")} + with,
+              Words{"bench", file}, Words{"inspect", "--graph", file},
+              Words{"convert", file, path("o.safetensors"), "--set", "model.drop_path=0"}}) {
+            SCOPED_TRACE(words[0] + " with " + key);
+            const Finished run = cait(words);
+            expect_refused(run, 1, {file, key});
+            expect_cheap(run, words[0]);
+        }
+    }
+}
+
+// Brackets in place of the header itself, or of one of its values.
+TEST_F(Memory, ADeepHeaderIsRefused) {
+    for (const char* start : {"", R"({"a":)", R"({"__metadata__":{"a":)", R"({"a":{"shape":)"}) {
+        const std::string json = start + std::string(std::size_t{30} << 20, '[');
+        const std::uint64_t length = json.size();
+        write("deep.safetensors", std::string(reinterpret_cast<const char*>(&length), 8) + json);
+        const Finished run = cait({"inspect", path("deep.safetensors")});
+        expect_refused(run, 1, {path("deep.safetensors")});
+        expect_cheap(run, start);
+    }
+}
+
+// Files of which the disk holds nothing: their size alone must not be believed.
+TEST_F(Memory, SparseFilesAreNotReadIntoMemory) {
+    const Words with{"--weights", path("tiny.safetensors")};
+    const Variable set("CAIT_MEMORY", "100M");
+    const auto sparse = [&](const std::string& name, const std::string& start) {
+        write(name, start);
+        std::filesystem::resize_file(path(name), std::uintmax_t{3} << 30);
+        return path(name);
+    };
+    for (const Words& words :
+         {Words{"predict", sparse("s.png", "\x89PNG\r\n\x1a\n")} + with,
+          Words{"preprocess", path("s.png"), "--output", path("o.npy")} + with,
+          Words{"predict", sparse("list.txt", "a.png\n")} + with,
+          Words{"predict", "--classes", sparse("names", "cat\n"), path("a.png")} + with,
+          Words{"inspect", sparse("s.safetensors", "")}, Words{"inspect", sparse("s.pth", "PK")},
+          Words{"forward", "--input", sparse("s.npy", ""), "--output", path("o.npy")} + with,
+          Words{"train", sparse("r.toml", "base = \"small\"\n"), "--print"},
+          Words{"data", "stats", "csv:" + sparse("s.csv", "path,label\n")},
+          Words{"data", "stats", "tar:" + sparse("s.tar", "")},
+          Words{"data", "stats", "idx:" + sparse("images", "") + "?labels=" + path("images")}}) {
+        const Finished run = cait(words);
+        expect_refused(run, 1, {});
+        if (!kSanitized) {
+            EXPECT_LT(run.peak_kilobytes, 100'000) << words[0] << " " << words[1];
+        }
+        EXPECT_LT(run.seconds, kSanitized ? 100 : 8) << words[0] << " " << words[1];
+    }
+}
+
+// A packed file whose index was changed: matrices of another size than the model's are not read.
+TEST_F(Memory, PackedWeightsOfAnotherSizeAreNotUsed) {
+    const Words words = {"predict", "--weights", path("tiny.safetensors"), path("a.png")};
+    const std::string expected = cait(words).out;
+    const Words packed = words + Words{"--packed", path("packed")};
+    ASSERT_EQ(cait(packed).out, expected);
+    const std::string whole = read(path("packed"));
+    std::uint64_t length = 0;
+    std::memcpy(&length, whole.data() + 16, sizeof length);
+    const nlohmann::json index = nlohmann::json::parse(whole.substr(64, length));
+    ASSERT_FALSE(index["matrices"].empty());
+    const auto rewrite = [&](const std::string& text) {
+        std::string bytes = whole.substr(0, 64) + text;
+        bytes.resize((bytes.size() + 63) / 64 * 64, ' ');
+        const std::uint64_t now = bytes.size() - 64;
+        std::memcpy(bytes.data() + 16, &now, sizeof now);
+        write("packed", bytes + std::string(8192, '\x3f'));
+    };
+    for (const auto& [rows, columns, format] :
+         {std::tuple(1, 1, "f32"), std::tuple(1, 1, "bf16"), std::tuple(16, 1, "f32"),
+          std::tuple(1, 16, "f32")}) {
+        nlohmann::json changed = index;
+        for (auto& entry : changed["matrices"]) {
+            entry["rows"] = rows;
+            entry["columns"] = columns;
+            entry["format"] = format;
+            entry["offset"] = 64;
+        }
+        rewrite(changed.dump());
+        const Finished run = cait(packed);
+        EXPECT_EQ(run.status, 0) << run.err;
+        EXPECT_EQ(run.out, expected) << rows << "x" << columns << " " << format;
+    }
+    rewrite(R"({"isa":)" + std::string(std::size_t{7} << 20, '['));
+    const Finished deep = cait(packed);
+    EXPECT_EQ(deep.out, expected);
+    expect_cheap(deep, "brackets");
+}
+
 TEST_F(Memory, DeepAndLongMetadataIsRefused) {
     for (const std::size_t size : {std::size_t{30} << 20, std::size_t{6} << 20}) {
-        std::string bytes = read(with_entry("cait.classes", "X"));
-        const std::string deep(size, '[');
-        const std::size_t at = bytes.find("\"cait.classes\":\"X\"") + 16;
-        bytes.replace(at, 1, deep);
-        std::uint64_t length = 0;
-        std::memcpy(&length, bytes.data(), sizeof length);
-        length += deep.size() - 1;
-        std::memcpy(bytes.data(), &length, sizeof length);
-        write("deep.safetensors", bytes);
+        write("deep.safetensors",
+              with_text(read(with_entry("cait.classes", "X@")), "X@", std::string(size, '[')));
         const Finished run =
             cait({"predict", "--weights", path("deep.safetensors"), path("a.png")});
         expect_refused(run, 1, {path("deep.safetensors")});
@@ -147,6 +232,31 @@ TEST_F(Memory, ImagesThatPromiseTooMuchAreRefused) {
     }
 }
 
+// Within the limit, wherever they are resized: as long as an image may be, one pixel wide.
+TEST_F(Memory, LinesOfPixelsAreResizedInTime) {
+    const std::pair<const char*, std::string> lines[] = {
+        {"wide.png", test::png(65535, 1, test::deflate(std::string(65536, '\0')))},
+        {"tall.png", test::png(1, 65535, test::deflate(std::string(2 * 65535, '\0')))}};
+    const Words with{"--weights", path("tiny.safetensors")};
+    for (const auto& [name, bytes] : lines) {
+        data_test::put(folder_ / "set/one" / name, bytes);
+        const std::string image = path(std::string("set/one/") + name);
+        for (const Words& words :
+             {Words{"predict", image} + with,
+              Words{"preprocess", image, "--output", path("o.npy")} + with,
+              Words{"preprocess", image, "--crop-mode", "border", "--output", path("o.npy")} + with,
+              Words{"preprocess", image, "--crop-mode", "squash", "--output", path("o.npy")} + with,
+              Words{"attend", image, "--output", path("o.png")} + with,
+              Words{"data", "stats", "folder:" + path("set")},
+              Words{"data", "preview", "folder:" + path("set"), "--augment", "deit", "--output",
+                    path("o.png")}}) {
+            const Finished run = cait(words);
+            EXPECT_THAT(run.status, testing::AnyOf(0, 1)) << words[0] << ": " << run.err;
+            expect_cheap(run, words[0] + " " + words[1] + " " + name);
+        }
+    }
+}
+
 // Gigabytes of zeros in some megabytes of gzip: one piece of a megabyte, again and again.
 std::string gzipped_zeros(const std::string& start, int megabytes) {
     z_stream stream{};
@@ -179,6 +289,22 @@ TEST_F(Memory, AnUnpackedDataSetIsCountedBeforeItIsKept) {
         cait({"data", "stats", "idx:" + path("images.gz") + "?labels=" + path("labels")});
     expect_refused(run, 1, {path("images.gz"), "needs"});
     expect_cheap(run, "idx");
+}
+
+// Some gzip that claims four gigabytes and holds less.
+TEST_F(Memory, AClaimOfGigabytesIsCountedFirst) {
+    const std::uint32_t images = 4000;
+    const std::string header = std::string("\0\0\x08\x03", 4) + test::big_endian(images) +
+                               test::big_endian(1024) + test::big_endian(1024);
+    write("images.gz", gzipped_zeros(header, 400));
+    write("labels",
+          std::string("\0\0\x08\x01", 4) + test::big_endian(images) + std::string(images, '\0'));
+    const Finished run =
+        cait({"data", "stats", "idx:" + path("images.gz") + "?labels=" + path("labels")});
+    expect_refused(run, 1, {path("images.gz")});
+    if (!kSanitized) {
+        EXPECT_LT(run.peak_kilobytes, 200'000);
+    }
 }
 
 TEST_F(Memory, TheEnvironmentSetsTheBudget) {

@@ -72,6 +72,31 @@ TEST_F(Output, AFullOrClosedStderrChangesNoExitCode) {
     }
 }
 
+// One mistake for each command.
+TEST_F(Output, EveryCommandFailsAlikeWhetherItIsHeardOrNot) {
+    const Words with = model(), none{"--weights", path("none.safetensors")};
+    const std::string image = path("photos/one/a.png"), set = "folder:" + path("nowhere");
+    for (const Words& words :
+         {Words{"predict", image} + none, Words{"predict", path("none.png")} + with,
+          Words{"attend", image, "--output", path("o.png")} + none,
+          Words{"eval", "--data", set} + with,
+          Words{"forward", "--input", path("none.npy"), "--output", path("o.npy")} + with,
+          Words{"preprocess", path("none.png"), "--output", path("o.npy")} + with,
+          Words{"convert", path("none.pth"), path("o.safetensors")},
+          Words{"bench", path("none.safetensors")}, Words{"data", "stats", set},
+          Words{"data", "verify", set}, Words{"data", "preview", set, "--output", path("o.png")},
+          Words{"data", "split", set, "--output", path("a.csv") + "," + path("b.csv")},
+          Words{"data", "pack", set, path("shards")}, Words{"data", "get", "nothing"},
+          Words{"weights", "get", "nothing"}, Words{"models", "nothing"},
+          Words{"completion", "nothing"}, Words{"train", "--resume", path("nowhere")},
+          Words{"inspect", "--graph", path("none.safetensors")}}) {
+        const int heard = cait(words).status;
+        EXPECT_THAT(heard, testing::AnyOf(1, 2)) << words[0];
+        for (const char* script : {R"("$@" 2>/dev/full)", R"("$@" 2>&-)", R"("$@" >&- 2>&-)"})
+            EXPECT_EQ(by_shell(script, words).status, heard) << words[0] << ": " << script;
+    }
+}
+
 TEST_F(Output, OutputThatIsLostIsAnErrorInEveryCommand) {
     const Words with = model();
     for (const Words& words :
@@ -167,6 +192,42 @@ TEST_F(Output, WhatAModelFileSaysCannotWriteToTheTerminal) {
     }
 }
 
+// Names of tensors, columns, labels, keys and arrays.
+TEST_F(Output, WhatOtherFilesSayCannotWriteToTheTerminal) {
+    const Words with = model();
+    const std::string evil = kEscape;
+    const std::vector<float> values{1, 2};
+    const std::vector<NamedTensor> tensors{{evil, Tensor::of({2}, values)}};
+    write_safetensors(folder_ / "named.safetensors", tensors, {});
+    write("labels.csv", "path,label\nphotos/one/a.png," + evil + "\nnone.png,x\n");
+    write("columns.csv", evil + "," + evil + "\n");
+    write("raw.toml", evil + " = 1\n");
+    write("quoted.toml", "\"\\u001b[31m\" = 1\n");
+    write("value.toml", "[train]\ndevice = \"\\u001b[31m\\u009b\"\n");
+    write("names.txt", evil + "\n" + evil + "2\n" + evil + "3\n");
+    std::string array = read(data("images.npy"));
+    array.replace(array.find("'descr'"), 7, "'\x1b[31m'");
+    write("array.npy", array);
+    for (const Words& words :
+         {Words{"inspect", "--tensors", path("named.safetensors")},
+          Words{"inspect", "--json", path("named.safetensors")},
+          Words{"predict", "--weights", path("named.safetensors"), "--model", "cait_xxs24_224",
+                path("photos/one/a.png")},
+          Words{"data", "stats", "csv:" + path("labels.csv")},
+          Words{"data", "verify", "csv:" + path("labels.csv")},
+          Words{"data", "stats", "csv:" + path("columns.csv")},
+          Words{"data", "stats", "idx:" + evil + "?labels=" + evil},
+          Words{"train", path("raw.toml"), "--print"},
+          Words{"train", path("quoted.toml"), "--print"},
+          Words{"train", path("value.toml"), "--print"},
+          Words{"predict", "--classes", path("names.txt"), path("photos/one/a.png")} + with,
+          Words{"forward", "--input", path("array.npy"), "--output", path("o.npy")} + with}) {
+        const Finished run = cait(words);
+        EXPECT_NE(run.out + run.err, "") << words[0];
+        expect_printable(run);
+    }
+}
+
 TEST_F(Output, KeysOfAShardCannotWriteToTheTerminal) {
     const auto entry = [](const std::string& name, const std::string& content) {
         std::string header(512, '\0');
@@ -203,6 +264,27 @@ TEST_F(Output, AMessageHasAnEnd) {
     model({{"cait.model", huge}});
     EXPECT_THAT(cait({"inspect", path("model.safetensors")}).err,
                 EndsWith("... (cut after 2000 characters)\n"));
+}
+
+TEST_F(Output, TwentyMegabytesOfMetadataAreRefusedInALine) {
+    const std::string huge(20'000'000, 'x');
+    for (const std::string key : {"cait.model", "cait.settings", "cait.classes", "cait.preprocess",
+                                  "cait.name", "note", "K@"}) {
+        const Words with = model({{key, "V@"}});
+        write("model.safetensors",
+              with_text(read(path("model.safetensors")), key == "K@" ? "K@" : "V@", huge));
+        for (const Words& words :
+             {Words{"inspect", path("model.safetensors")},
+              Words{"predict", path("photos/one/a.png")} + with,
+              Words{"convert", path("model.safetensors"), path("o.safetensors")}}) {
+            const Finished run = cait(words);
+            expect_refused(run, 1, {path("model.safetensors")});
+            EXPECT_LT(run.err.size(), 2100U) << key;
+            if (!kSanitized) {
+                EXPECT_LT(run.peak_kilobytes, 200'000) << key;
+            }
+        }
+    }
 }
 
 TEST_F(Output, MoreThreadsThanProcessorsAreNotStarted) {

@@ -8,6 +8,7 @@
 
 #include "e2e/tiny_models.h"
 #include "support/http_server.h"
+#include "unit/data/support.h"
 
 namespace cait::e2e {
 namespace {
@@ -56,7 +57,8 @@ TEST_F(Published, AreFetchedOnceAndThenTakenFromTheCache) {
     EXPECT_EQ(second.status, 0) << second.err;
     EXPECT_THAT(server_.requests(), ElementsAre(kPath));
     EXPECT_THAT(cait({"weights", "list", "cait_xxs24_224"}).out,
-                AllOf(HasSubstr("cached"), HasSubstr(" ~47.8 MB "), HasSubstr("https://dl.fbaipublicfiles.com" + kPath)));
+                AllOf(HasSubstr("cached"), HasSubstr(" ~47.8 MB "),
+                      HasSubstr("https://dl.fbaipublicfiles.com" + kPath)));
 }
 
 TEST_F(Published, GoOnWhenTheConnectionBreaks) {
@@ -149,6 +151,21 @@ TEST_F(Published, EveryModelIsListedOrSaidToHaveNone) {
                           text.find(", `" + name + "`") != std::string::npos;
         EXPECT_NE(published.contains(name), said) << name;
     }
+}
+
+// What is to be compared is fetched as well before the sandbox is entered.
+TEST_F(Published, TheOtherSideOfAComparisonIsFetchedToo) {
+    serve(kPath);
+    Model::create("cait_xxs24_224", {{"classes", "3"}, {"depth", "1"}, {"image_size", "32"}})
+        .save(folder_ / "own.safetensors");
+    data_test::put_class_folders(folder_ / "set", 3, 1);
+    const Finished run = cait({"eval", "--weights", path("own.safetensors"), "--data",
+                               "folder:" + path("set"), "--compare", "cait_xxs24_224=official"});
+    // The stand-in does not fit, which is known only once it is there.
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr(cached()));
+    EXPECT_EQ(read(cached()), weights_);
+    EXPECT_THAT(server_.requests(), ElementsAre(kPath));
 }
 
 TEST_F(Published, AFolderMeansTheBestWeightsOfItsRun) {

@@ -1,6 +1,9 @@
 // The tiny models of tests/e2e/data as words for the command line, and one to be saved.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+
 #include "cait/model.h"
 #include "e2e/command.h"
 
@@ -29,6 +32,19 @@ inline Model tiny_cait() {
                                             {"heads", "2"},
                                             {"class_layers", "1"},
                                             {"classes", "3"}});
+}
+
+// A safetensors file with another text in place of `mark` in its header, as our writer would not
+// write it.
+inline std::string with_text(std::string file, const std::string& mark, const std::string& text) {
+    const std::size_t at = file.find(mark);
+    EXPECT_LT(at, file.size());
+    file.replace(at, mark.size(), text);
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data(), sizeof length);
+    length += text.size() - mark.size();
+    std::memcpy(file.data(), &length, sizeof length);
+    return file;
 }
 
 inline Words operator+(Words a, const Words& b) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "data/sources/tar_archive.h"
 #include "e2e/train_run.h"
@@ -40,6 +41,15 @@ protected:
                 std::array{"red", "green", "blue"}[std::size_t(i % 3)]);
         }
         return archive + tar_end();
+    }
+
+    static void expect_pipe_named(const Words& words, const std::string& name) {
+        Running run(words);
+        EXPECT_TRUE(eventually([&] { return run.over(); }, 60)) << name;
+        if (!run.over()) run.signal(SIGKILL);
+        const Finished finished = run.wait();
+        EXPECT_EQ(finished.status, 1) << name;
+        EXPECT_THAT(finished.err, HasSubstr(name + ": expected a regular file, found a pipe"));
     }
 
     Words on_shard(const std::string& run) const {
@@ -86,11 +96,25 @@ TEST_F(TrainChanged, WhatAKilledRunHasLeftGoesAway) {
 
 TEST_F(TrainChanged, APipeInTheFolderOfARunIsNamed) {
     ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
-    fs::remove(path("run/metrics.jsonl"));
-    ASSERT_EQ(::mkfifo(path("run/metrics.jsonl").c_str(), 0600), 0);
-    Running run({"train", "--resume", path("run"), "--epochs", "2"});
-    EXPECT_TRUE(eventually([&] { return run.over(); }, 60));
-    EXPECT_EQ(run.wait().status, 1);
+    for (const char* file : {"metrics.jsonl", "state.safetensors", "recipe.toml"}) {
+        const std::string name = path(std::string("run/") + file);
+        fs::rename(name, path("kept"));
+        ASSERT_EQ(::mkfifo(name.c_str(), 0600), 0);
+        expect_pipe_named({"train", "--resume", path("run"), "--epochs", "2"}, name);
+        fs::rename(path("kept"), name);
+    }
+}
+
+TEST_F(TrainChanged, APipeInPlaceOfWhatARunStartsFromIsNamed) {
+    const std::string pipe = path("w.safetensors");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    expect_pipe_named(recipe("run", {"--weights", pipe}), pipe);
+    expect_pipe_named(
+        recipe("run", {"--set", "distill.kind=hard", "--set", "distill.teacher=cait_xxs24_224",
+                       "--set", "distill.weights=" + pipe}),
+        pipe);
+    expect_pipe_named(recipe("run", {"--data", "tar:" + pipe}), pipe);
+    EXPECT_FALSE(fs::exists(path("run")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/printable.h"
 #include "e2e/tiny_models.h"
 #include "e2e/train_run.h"
 
@@ -28,6 +29,19 @@ protected:
         return eventually([&] { return saved_at() != before || run.over(); }) && !run.over();
     }
 
+    void expect_saved_by(const Words& more) const {
+        Words words = recipe("run", more);
+        for (const int signal : {SIGHUP, SIGXCPU}) {
+            Running run(words);
+            ASSERT_TRUE(saves(run));
+            run.signal(signal);
+            const Finished finished = run.wait();
+            EXPECT_EQ(finished.status, 128 + signal) << finished.err;
+            EXPECT_THAT(finished.err, HasSubstr("stopped and saved"));
+            words = Words{"train", "--resume", path("run")} + Words(more.begin() + 4, more.end());
+        }
+    }
+
     std::size_t lines_that_are_no_json(const std::string& file) const {
         std::istringstream lines(read(path(file)));
         std::size_t count = 0;
@@ -45,6 +59,35 @@ TEST_F(TrainOutput, TheRunGoesOnWhenNobodyCanHearIt) {
     EXPECT_THAT(full.err, HasSubstr("cannot write the output to stdout: No space left on device"));
     EXPECT_EQ(by_shell(R"("$@" >/dev/full 2>/dev/full)", short_run("both")).status, 1);
     for (const char* run : {"errors", "output", "both"}) EXPECT_EQ(state(run), state("whole"));
+}
+
+TEST_F(TrainOutput, SeveralProcessesGoOnWhenNobodyCanHearThem) {
+    const auto both = [&](const std::string& run) {
+        return short_run(run) + Words{"--nproc", "2"};
+    };
+    ASSERT_EQ(cait(both("whole")).status, 0);
+    EXPECT_EQ(by_shell(R"("$@" 2>/dev/full)", both("full")).status, 0);
+    EXPECT_EQ(by_shell(R"("$@" <&- >&- 2>&-)", both("closed")).status, 0);
+    for (const char* run : {"full", "closed"}) EXPECT_EQ(state(run), state("whole"));
+}
+
+TEST_F(TrainOutput, AReaderThatLeavesCostsNoTraining) {
+    ASSERT_EQ(cait(short_run("whole")).status, 0);
+    const Finished run =
+        by_shell(R"({ "$@"; echo "code $?" >&2; } | head -n 1)", short_run("unread"));
+    EXPECT_THAT(run.err, HasSubstr("code 141"));
+    EXPECT_EQ(state("unread"), state("whole"));
+}
+
+TEST_F(TrainOutput, NamesCannotWriteToTheTerminal) {
+    const std::string name = "\x1b[31m\u009b2J\u202e";
+    for (const char* part : {"train", "val"})
+        std::filesystem::rename(folder_ / part / "red", folder_ / part / name);
+    write("train/" + name + "/0.png", "no image");
+    const Finished run = cait(short_run("run"));
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("\\x1b[31m\\u009b2J\\u202e/0.png"));
+    for (const std::string& text : {run.out, run.err}) EXPECT_EQ(text, printable_lines(text));
 }
 
 TEST_F(TrainOutput, ClosedDescriptorsDoNotBecomeTheLog) {
@@ -65,17 +108,24 @@ TEST_F(TrainOutput, ADamagedLogDoesNotKeepARunFromGoingOn) {
     EXPECT_THAT(read(path("run/metrics.jsonl")), HasSubstr(log));
 }
 
+// Brackets take a hundred times the memory of their text.
+TEST_F(TrainOutput, ALineWithoutEndInTheLogCostsNoMemory) {
+    const Finished plain = cait(short_run("run"));
+    ASSERT_EQ(plain.status, 0);
+    const std::string log = read(path("run/metrics.jsonl"));
+    write("run/metrics.jsonl", std::string(std::size_t{30} << 20, '[') + "\n" + log);
+    const Finished run = cait({"train", "--resume", path("run"), "--epochs", "3"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("metrics.jsonl:1: expected at most 65536 characters"));
+    EXPECT_LT(run.peak_kilobytes, plain.peak_kilobytes + 150'000);
+}
+
 TEST_F(TrainOutput, HangingUpAndTheLimitOfTimeSaveAsOtherSignalsDo) {
-    Words words = recipe("run", {"--epochs", "1000", "--set", "save.steps=1"});
-    for (const int signal : {SIGHUP, SIGXCPU}) {
-        Running run(words);
-        ASSERT_TRUE(saves(run));
-        run.signal(signal);
-        const Finished finished = run.wait();
-        EXPECT_EQ(finished.status, 128 + signal) << finished.err;
-        EXPECT_THAT(finished.err, HasSubstr("stopped and saved"));
-        words = {"train", "--resume", path("run")};
-    }
+    expect_saved_by({"--epochs", "1000", "--set", "save.steps=1"});
+}
+
+TEST_F(TrainOutput, SeveralProcessesAreSavedByTheSameSignals) {
+    expect_saved_by({"--epochs", "1000", "--set", "save.steps=1", "--nproc", "2"});
 }
 
 TEST_F(TrainOutput, UnderNohupHangingUpChangesNothing) {
@@ -107,7 +157,9 @@ TEST_F(TrainOutput, OfAllWordsThatSetAKeyTheLastOneCounts) {
 }
 
 TEST_F(TrainOutput, ADeviceThatIsNotThereIsRefusedBeforeAnythingIsMade) {
-    for (const std::string device : {"nonsense", "cuda:99"}) {
+    std::vector<std::string> devices = {"nonsense", "cuda:99"};
+    if (!std::filesystem::exists("/dev/nvidia0")) devices.emplace_back("cuda");
+    for (const std::string& device : devices) {
         for (const Words& more : {Words{}, Words{"--find-lr"}})
             expect_refused(cait(recipe("run", Words{"--set", "train.device=" + device} + more)), 2,
                            {"train.device: '" + device + "' cannot be used here"});

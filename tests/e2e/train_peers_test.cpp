@@ -1,5 +1,9 @@
 // Processes that do not belong together, and folders with results that a run would replace.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -18,12 +22,13 @@ using testing::HasSubstr;
 class TrainPeers : public TrainRun {
 protected:
     // One process of two, as a launcher on several machines would start it.
-    std::unique_ptr<Running> rank(int number, const Words& words) const {
-        const std::map<std::string, std::string> environment = {{"RANK", std::to_string(number)},
-                                                                {"WORLD_SIZE", "2"},
-                                                                {"MASTER_ADDR", "127.0.0.1"},
-                                                                {"MASTER_PORT", port_},
-                                                                {"OMP_NUM_THREADS", "1"}};
+    std::unique_ptr<Running> rank(int number, const Words& words, int world = 2) const {
+        const std::map<std::string, std::string> environment = {
+            {"RANK", std::to_string(number)},
+            {"WORLD_SIZE", std::to_string(world)},
+            {"MASTER_ADDR", "127.0.0.1"},
+            {"MASTER_PORT", port_},
+            {"OMP_NUM_THREADS", "1"}};
         for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
         auto started = std::make_unique<Running>(words);
         for (const auto& [name, value] : environment) ::unsetenv(name.c_str());
@@ -45,8 +50,54 @@ protected:
 
 TEST_F(TrainPeers, AnotherSeedIsNamed) { expect_difference({"--seed", "5"}, "train.seed 0 -> 5"); }
 
+TEST_F(TrainPeers, AnotherRateIsNamed) {
+    expect_difference({"--lr", "0.01"}, "optim.lr 0.003 -> 0.01");
+}
+
+TEST_F(TrainPeers, AnotherNumberOfProcessesIsNamed) {
+    const auto first = rank(0, recipe("run"));
+    const auto second = rank(1, recipe("run"), 3);
+    for (const Finished& run : {first->wait(), second->wait()}) {
+        EXPECT_EQ(run.status, 1);
+        EXPECT_THAT(run.err,
+                    HasSubstr("rank 1: WORLD_SIZE: expected 2, as rank 0 has it, found 3"));
+        EXPECT_THAT(run.err, testing::Not(HasSubstr("impl_")));
+        EXPECT_LT(run.seconds, 60);
+    }
+}
+
+// Two bytes that begin a request, and two that do not; the connection stays open.
+TEST_F(TrainPeers, AStrangerKeepsNobodyFromEnding) {
+    for (const std::string& bytes : {std::string("ab"), std::string(2, '\0')}) {
+        const std::string name = bytes == "ab" ? "run" : "other";
+        const auto first = rank(0, recipe(name)), second = rank(1, recipe(name));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(std::uint16_t(std::stoi(port_)));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const int stranger = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        // When both have found each other.
+        ASSERT_TRUE(eventually([&] { return std::filesystem::exists(folder_ / name); }));
+        ASSERT_EQ(::connect(stranger, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        ASSERT_EQ(::send(stranger, bytes.data(), bytes.size(), 0), ssize_t(bytes.size()));
+        for (const auto& run : {first.get(), second.get()}) {
+            EXPECT_TRUE(eventually([&] { return run->over(); }, 90)) << name;
+            if (!run->over()) run->signal(SIGKILL);
+            const Finished finished = run->wait();
+            EXPECT_EQ(finished.status, 0) << finished.err;
+        }
+        ::close(stranger);
+    }
+}
+
 TEST_F(TrainPeers, AnotherWidthIsNamedAndAbortsNobody) {
     expect_difference({"--set", "model.dim=32"}, "model.dim 16 -> 32");
+}
+
+TEST_F(TrainPeers, OtherImagesOfTheSameNumberAreNamed) {
+    colours("other", 16);
+    std::filesystem::rename(folder_ / "other/red/0.png", folder_ / "other/red/zero.png");
+    expect_difference({"--data", "folder:" + path("other")}, "names and labels of the images");
 }
 
 TEST_F(TrainPeers, OtherDataIsNamed) {
@@ -107,6 +158,18 @@ TEST_F(TrainResults, AreNotReplacedWhenTheStateIsGone) {
     expect_refused(cait(recipe("run")), 2, {"already holds a run"});
     EXPECT_EQ(read(path("run/best.safetensors")), best);
     EXPECT_EQ(read(path("run/metrics.jsonl")), metrics);
+}
+
+TEST_F(TrainResults, SayWhenBatchOrImagesAreOthers) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const Finished same = cait({"train", "--resume", path("run"), "--set", "data.threads=1"});
+    EXPECT_THAT(same.err, testing::Not(HasSubstr("changed since")));
+    std::filesystem::rename(folder_ / "train/red/0.png", folder_ / "train/red/zero.png");
+    const Finished run = cait({"train", "--resume", path("run"), "--epochs", "2", "--batch", "4"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err,
+                AllOf(HasSubstr("changed since the run was saved"), HasSubstr("data.batch 8 -> 4"),
+                      HasSubstr("names and labels of the images")));
 }
 
 TEST_F(TrainResults, SayWhatChangedWhenTheyAreGoneOnWith) {

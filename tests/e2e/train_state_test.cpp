@@ -2,6 +2,7 @@
 // from.
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "e2e/train_run.h"
@@ -11,13 +12,17 @@ namespace {
 
 class TrainState : public TrainRun {
 protected:
-    // The state with another epoch, as somebody who leaves the checksum out could write it.
     void set_epoch(const std::string& run, const nlohmann::json& epoch) const {
+        change(run, [&](nlohmann::json& state) { state["position"]["epoch"] = epoch; });
+    }
+
+    // The state with something else in it, as somebody who leaves the checksum out could write it.
+    void change(const std::string& run, const std::function<void(nlohmann::json&)>& how) const {
         const std::string file = path(run + "/state.safetensors");
         const TensorFile state = state_file(run);
         auto metadata = state.metadata;
         auto json = nlohmann::json::parse(metadata.at("cait.state"));
-        json["position"]["epoch"] = epoch;
+        how(json);
         metadata["cait.state"] = json.dump();
         metadata.erase("cait.sha256");
         auto sums = nlohmann::json::parse(metadata.at("cait.crc32"));
@@ -49,6 +54,14 @@ TEST_F(TrainState, APositionOutsideTheRunIsRefused) {
     bytes[at + 10] = '1';
     write("run/state.safetensors", bytes);
     expect_refused(cait({"train", "--resume", path("run"), "--epochs", "3"}), 1, {file, "damaged"});
+}
+
+TEST_F(TrainState, AnotherVersionOfTheProgramIsSaid) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    change("run", [](nlohmann::json& state) { state["made_with"]["cait"] = "0.0.1"; });
+    const Finished run = cait({"train", "--resume", path("run"), "--epochs", "2"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, testing::HasSubstr("changed since the run was saved: cait 0.0.1 -> "));
 }
 
 // It used to be found out when the first epoch was over and nothing could be saved.

@@ -211,6 +211,18 @@ TEST_F(TrainRun, UnreadableImagesAreNamedAndTooManyEndTheRun) {
     EXPECT_THAT(ended.err, HasSubstr("red/"));
 }
 
+TEST_F(TrainRun, ATruncatedJpegIsSkippedAndNamed) {
+    write_image(folder_ / "train/red/cut.jpg", Image::blank(64, 64, 3));
+    const std::string whole = read(path("train/red/cut.jpg"));
+    write("train/red/cut.jpg", whole.substr(0, whole.size() / 2));
+    const Finished run = cait(recipe("run", {"--epochs", "1"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("skipped " + path("train/red/cut.jpg") + ": "));
+    EXPECT_THAT(run.err, HasSubstr("truncated"));
+    const Finished verify = cait({"data", "verify", "folder:" + path("train")});
+    EXPECT_THAT(verify.err, HasSubstr("1 of 49 images cannot be read"));
+}
+
 TEST_F(TrainRun, DivergenceStopsTheRunAndIsNotSaved) {
     ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
     Model model = Model::load(path("run/last.safetensors"));

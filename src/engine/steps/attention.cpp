@@ -141,6 +141,7 @@ void emit(Compiler& c, const op::ClassAttention& op) {
         };
         key_weights.push_back(c.store().packed(
             keys.name, keys.values, fmt::format("upright head {} of {}", h, op.heads), c.format(),
+            {head_dim, dim},
             [&] {
                 return kernels::upright_source(kernels::rows_of(rows_of_head(keys), dim), head_dim,
                                                dim);
@@ -148,7 +149,7 @@ void emit(Compiler& c, const op::ClassAttention& op) {
             c.threads()));
         value_weights.push_back(c.store().packed(
             values.name, values.values, fmt::format("rows of head {} of {}", h, op.heads),
-            c.format(),
+            c.format(), {dim, head_dim},
             [&] { return kernels::forward_source(rows_of_head(values), head_dim, dim); },
             c.threads()));
     }

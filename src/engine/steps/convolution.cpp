@@ -93,7 +93,7 @@ View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, cons
     std::vector<kernels::PackedView> weights;
     for (Index group = 0; group < op.groups; ++group)
         weights.push_back(c.store().packed(
-            w.name, w.values, fmt::format("{} {}", order, group), c.format(),
+            w.name, w.values, fmt::format("{} {}", order, group), c.format(), {k, rows},
             [&] {
                 if (ordered.empty()) {
                     ordered.resize(std::size_t(w.values.count()));

@@ -113,12 +113,15 @@ struct ProcessGroup::Connection::Wires {
     }
 
     // The store's server reads what a stranger sends until it is whole, and whoever closes it waits
-    // for that. It gets some seconds and is then left behind.
+    // for that. It gets some seconds and is then left behind. The back end holds on to the store as
+    // well: the two go together.
     void close_store() {
         const auto closed = std::make_shared<std::promise<void>>();
         const std::future<void> done = closed->get_future();
         try {
-            std::thread([last = std::exchange(store, {}), closed]() mutable {
+            std::thread([last = std::exchange(store, {}), user = std::exchange(back_end, {}),
+                         closed]() mutable {
+                user.reset();
                 last.reset();
                 closed->set_value();
             }).detach();

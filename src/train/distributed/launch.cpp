@@ -32,7 +32,7 @@ public:
     SignalWatch() {
         sigset_t watched;
         sigemptyset(&watched);
-        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGXCPU}) sigaddset(&watched, signal);
         pthread_sigmask(SIG_BLOCK, &watched, &before_);
         handle_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
         if (handle_ >= 0) return;

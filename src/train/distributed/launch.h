@@ -17,9 +17,9 @@ struct LaunchOptions {
 
 // Runs `command` n times (a command that must not launch in turn), with RANK, WORLD_SIZE,
 // LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and, unless it is set, OMP_NUM_THREADS =
-// cores / n. Only rank 0 has input and output. SIGTERM, SIGINT and SIGHUP go to all of them.
-// Returns the first exit code that is not 0, in the order of ending; 128 + N for signal N. To be
-// called before the program has threads: signals that reach another thread are not seen here.
+// cores / n. Only rank 0 has input and output. SIGTERM, SIGINT, SIGHUP and SIGXCPU go to all of
+// them. Returns the first exit code that is not 0, in the order of ending; 128 + N for signal N. To
+// be called before the program has threads: signals that reach another thread are not seen here.
 int launch_processes(int n, const std::vector<std::string>& command,
                      const LaunchOptions& options = {});
 

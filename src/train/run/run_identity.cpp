@@ -29,6 +29,25 @@ bool is_a_place(const std::string& key) {
     return kKeys.contains(key);
 }
 
+void add_text(Digest& digest, const std::string& text) {
+    digest.add(std::as_bytes(std::span(text.c_str(), text.size() + 1)));
+}
+
+std::string short_hex(Digest& digest) { return digest.hex().substr(0, 16); }
+
+// Of every image its class and the last part of its name: where the files lie may differ from
+// machine to machine.
+std::string images_digest(const TrainingData& data) {
+    Digest digest(DigestKind::sha256);
+    for (const DatasetPtr& images : {data.train, data.val})
+        for (std::size_t i = 0; images && i < images->size(); ++i) {
+            const std::string name = images->name(i);
+            add_text(digest, name.substr(name.rfind('/') + 1));  // npos + 1 is 0
+            add_text(digest, std::to_string(images->label(i)));
+        }
+    return short_hex(digest);
+}
+
 }  // namespace
 
 RunIdentity identity_of(const Recipe& recipe) {
@@ -44,12 +63,12 @@ RunIdentity identity_of(const Recipe& recipe) {
 
 RunIdentity identity_of(const TrainingData& data) {
     Digest names(DigestKind::sha256);
-    for (const std::string& name : data.train->classes())
-        names.add(std::as_bytes(std::span(name.c_str(), name.size() + 1)));
+    for (const std::string& name : data.train->classes()) add_text(names, name);
     return {{"training images", std::to_string(data.train->size())},
             {"validation images", std::to_string(data.val ? data.val->size() : 0)},
+            {"names and labels of the images (digest)", images_digest(data)},
             {"classes", std::to_string(data.train->classes().size())},
-            {"names of the classes (digest)", names.hex().substr(0, 16)}};
+            {"names of the classes (digest)", short_hex(names)}};
 }
 
 std::vector<std::string> changes_between(const RunIdentity& before, const RunIdentity& now) {

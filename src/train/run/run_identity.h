@@ -15,7 +15,7 @@ namespace cait {
 using RunIdentity = std::map<std::string, std::string>;  // "optim.lr" → "0.001"
 
 RunIdentity identity_of(const Recipe& recipe);
-// The number of images and classes, and a digest of the classes' names.
+// The number of images and classes, and digests of their names.
 RunIdentity identity_of(const TrainingData& data);
 
 // "data.batch 64 -> 32" for every value that is another one.
