@@ -257,9 +257,21 @@ TEST(RecipeText, ReadsBackAsTheSameRecipe) {
     recipe.schedule.min_lr = 5e-324;
     recipe.loss.bce_threshold = -1;
     recipe.train.seed = std::numeric_limits<std::int64_t>::max();
+    recipe.for_models = {{"volo_d5", {{"model.layers", "2,2,4,1"}, {"data.train", "12"}}},
+                         {"volo", {{"augment.policy", "none"}, {"augment.scale", "0.5,1"}}}};
     const std::string text = recipe_text(recipe);
     EXPECT_EQ(parse_recipe(text, "again"), recipe) << text;
     EXPECT_EQ(recipe_text(parse_recipe(text, "again")), text);
+}
+
+// Texts are compared, so what is written as a number has to come back as the same text.
+TEST(RecipeText, NumbersForSomeModelsReadBack) {
+    const Recipe recipe = parse_recipe(
+        "[for.deit]\noptim.weight_decay = -0.0\nmodel.drop_path = -0.0\noptim.lr = 1e+2\n"
+        "optim.clip_at = 10000000\nschedule.warmup_lr = 0x10\naugment.jitter = 0.40\n",
+        "x.toml");
+    EXPECT_EQ(recipe.for_models.at(0).values.at(0).second, "0");
+    EXPECT_EQ(parse_recipe(recipe_text(recipe), "again"), recipe) << recipe_text(recipe);
 }
 
 TEST(RecipeText, IsCompleteAndCommented) {
