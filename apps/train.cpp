@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "output.h"
@@ -67,8 +68,10 @@ TrainArguments resolve(const TrainWords& words) {
 }
 
 void list_recipes() {
+    std::size_t width = 0;
+    for (const std::string& name : recipe_names()) width = std::max(width, name.size());
     for (const std::string& name : recipe_names())
-        print_out("{:<22}{}\n", name, recipe_about(name));
+        print_out("{:<{}}  {}\n", name, width, recipe_about(name));
 }
 
 void run(const TrainWords& words, const Invocation& invocation) {

@@ -23,7 +23,7 @@ declare -A settings=(
     [deit-hard]="model.distilled=true distill.kind=hard"
     [convnet]="model.name=resnet18 data.repeats=1 data.batch=128 data.mean=data augment.crop=rrc
         augment.policy=none augment.mixup=0 augment.cutmix=0 loss.name=cross_entropy
-        loss.smoothing=0.1 optim.name=sgd optim.lr=0.1 optim.weight_decay=5e-4 schedule.unit=step
+        loss.smoothing=0.1 optim.name=sgd optim.lr=0.1 optim.weight_decay=5e-4 optim.clip=none schedule.unit=step
         schedule.warmup=1 schedule.warmup_lr=1e-3 model.drop_path=0 eval.crop_ratio=1"
     [cifar-teacher]="model.width=32 model.image_size=64 augment.scale=0.4,1"
     [fashion-teacher]="model.width=16 model.image_size=56 augment.scale=0.6,1"

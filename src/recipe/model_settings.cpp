@@ -1,7 +1,10 @@
 #include "recipe/model_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/printable.h"
 #include "models/catalogue.h"
 
 namespace cait {
@@ -32,6 +35,15 @@ SettingList model_settings(const std::string& name, const SettingList& settings)
     Settings keys;
     spec.architecture->bind(keys);
     return keys.values();
+}
+
+std::string first_model(const std::string& start) {
+    for (const Family& family : families())
+        for (const Preset& preset : family.presets)
+            if (!start.empty() && preset.name.starts_with(start)) return preset.name;
+    throw UsageError(fmt::format(
+        "expected how the name of a model starts (`cait models` lists them), found '{}'",
+        printable(start)));
 }
 
 ImageSize model_image_size(const std::string& name, const SettingList& settings) {

@@ -15,6 +15,9 @@ void check_model(const std::string& name, const SettingList& settings = {});
 // All settings of the preset with their values, after `settings` were applied.
 SettingList model_settings(const std::string& name, const SettingList& settings = {});
 
+// The first preset whose name starts so. Throws UsageError where none does.
+std::string first_model(const std::string& start);
+
 // The size of the images that the model takes.
 ImageSize model_image_size(const std::string& name, const SettingList& settings = {});
 

@@ -167,6 +167,13 @@ struct SavePart {
     bool operator==(const SavePart&) const = default;
 };
 
+// [for.deit3_large]: what the models whose names start so have in place of the recipe's own values.
+struct ModelValues {
+    std::string models;
+    SettingList values;  // "optim.lr" and the text of its value
+    bool operator==(const ModelValues&) const = default;
+};
+
 struct Recipe {
     std::string about;  // one line for people
     ModelPart model;
@@ -179,6 +186,7 @@ struct Recipe {
     TrainPart train;
     EvalPart eval;
     SavePart save;
+    std::vector<ModelValues> for_models;  // taken when another model is named
     bool operator==(const Recipe&) const = default;
 };
 

@@ -13,6 +13,7 @@
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "recipe/builtin_recipes.h"
+#include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 #include "recipe/recipe_toml.h"
 
@@ -120,6 +121,35 @@ void apply(Recipe& recipe, const TomlEntry& entry) {
     set_recipe_value(recipe, entry.key, entry.text);
 }
 
+bool is_for_models(const TomlEntry& entry) {
+    return entry.key == "for" || entry.key.starts_with("for.");
+}
+
+// "for.deit3_large.optim.lr": kept until such a model is named, and tried on one of them now.
+void keep_for_models(Recipe& recipe, const TomlEntry& entry) {
+    const std::size_t start = std::min(entry.key.find('.'), entry.key.size());
+    const std::size_t end = entry.key.find('.', start + 1);
+    if (end == std::string::npos)
+        return check_kind(entry, std::array{TomlKind::table});  // which is empty
+    const std::string models = entry.key.substr(start + 1, end - start - 1);
+    const TomlEntry value{entry.key.substr(end + 1), entry.kind, entry.text, entry.line};
+    if (value.key == "model.name" || value.key == "about")
+        throw Error(fmt::format("{}: expected a value that a model may have of its own",
+                                printable(entry.key)));
+    Recipe tried = recipe;
+    tried.model.name = first_model(models);
+    apply(tried, value);
+    if (value.kind == TomlKind::table) return;  // which is empty, too
+    auto kept = std::ranges::find(recipe.for_models, models, &ModelValues::models);
+    if (kept == recipe.for_models.end())
+        kept = recipe.for_models.insert(kept, ModelValues{models, {}});
+    const auto known = std::ranges::find(kept->values, value.key, &SettingList::value_type::first);
+    if (known != kept->values.end())
+        known->second = value.text;
+    else
+        kept->values.emplace_back(value.key, value.text);
+}
+
 // Runs an action on an entry; what it throws then names the file and the line.
 template <class Action>
 void at_line(const Source& source, const TomlEntry& entry, const Action& action) {
@@ -144,7 +174,13 @@ Recipe parse(std::string_view text, const Source& source) {
     // The settings of a model are held against the model, so its name goes first.
     std::ranges::stable_partition(entries,
                                   [](const TomlEntry& entry) { return entry.key == "model.name"; });
-    for (const TomlEntry& entry : entries) at_line(source, entry, [&] { apply(recipe, entry); });
+    for (const TomlEntry& entry : entries)
+        at_line(source, entry, [&] {
+            if (is_for_models(entry)) return keep_for_models(recipe, entry);
+            apply(recipe, entry);
+            // What the base has for this model; what this file says comes after it.
+            if (entry.key == "model.name") take_model_values(recipe);
+        });
     return recipe;
 }
 

@@ -41,6 +41,15 @@ bool set_model_setting(ModelPart& model, const std::string& key, const std::stri
     return true;
 }
 
+// Another model, with what the recipe has for it.
+void name_model(Recipe& recipe, const std::string& name, std::vector<std::string>& notes) {
+    if (const auto left_out = change_model(recipe, name); !left_out.empty())
+        notes.push_back(fmt::format("left out of the recipe, as {} has no such setting: {}", name,
+                                    fmt::join(left_out, ", ")));
+    if (const auto taken = take_model_values(recipe); !taken.empty())
+        notes.push_back(fmt::format("the recipe has for {}: {}", name, fmt::join(taken, ", ")));
+}
+
 // Weights that say which model they are: that one is meant, unless another is named. The recipe's
 // own settings then give way to the file's, but for what only training knows.
 void take_model_of_weights(Recipe& recipe, std::vector<std::string>& notes) {
@@ -51,7 +60,7 @@ void take_model_of_weights(Recipe& recipe, std::vector<std::string>& notes) {
     if (name == metadata.end()) return;
     ModelPart& model = recipe.model;
     const bool renamed = model.name != name->second;
-    if (renamed) change_model(recipe, name->second);
+    if (renamed) name_model(recipe, name->second, notes);
     std::vector<std::string> gone;
     std::erase_if(model.settings, [&](const auto& setting) {
         if (setting.first.find("drop") != std::string::npos) return false;
@@ -147,15 +156,31 @@ std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
     return left_out;
 }
 
+std::vector<std::string> take_model_values(Recipe& recipe) {
+    std::vector<ModelValues> fitting;
+    std::ranges::copy_if(recipe.for_models, std::back_inserter(fitting), [&](const auto& one) {
+        return recipe.model.name.starts_with(one.models);
+    });
+    std::ranges::stable_sort(fitting, {}, [](const auto& one) { return one.models.size(); });
+    SettingList values;
+    for (const ModelValues& one : fitting)
+        for (const auto& value : one.values) {
+            std::erase_if(values, [&](const auto& known) { return known.first == value.first; });
+            values.push_back(value);
+        }
+    std::vector<std::string> taken;
+    for (const auto& [key, value] : values) {
+        set_recipe_value(recipe, key, value);
+        taken.push_back(fmt::format("{} {}", key, value));
+    }
+    return taken;
+}
+
 std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values) {
     std::vector<std::string> notes;
-    const Recipe before = recipe;
     const auto name = std::find_if(values.rbegin(), values.rend(),
                                    [](const auto& value) { return value.first == "model.name"; });
-    if (name != values.rend())
-        if (const auto left_out = change_model(recipe, name->second); !left_out.empty())
-            notes.push_back(fmt::format("left out of the recipe, as {} has no such setting: {}",
-                                        name->second, fmt::join(left_out, ", ")));
+    if (name != values.rend()) name_model(recipe, name->second, notes);
     const auto weights = std::find_if(values.rbegin(), values.rend(), [](const auto& value) {
         return value.first == "model.weights";
     });
@@ -163,6 +188,7 @@ std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& va
         set_recipe_value(recipe, "model.weights", weights->second);
         if (name == values.rend()) take_model_of_weights(recipe, notes);
     }
+    const Recipe before = recipe;  // the model's own rate is no change of it
     for (const auto& [key, value] : values)
         if (key != "model.name") set_recipe_value(recipe, key, value);
     scale_ends(recipe, before, values, notes);

@@ -32,10 +32,14 @@ void set_recipe_value(Recipe& recipe, const std::string& key, const std::string&
 // DeiT) go; their keys are returned, so that somebody can be told.
 std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
 
+// Takes what the recipe has for its model (Recipe::for_models), shorter names first. Returns what
+// it took, "model.drop_path 0.4".
+std::vector<std::string> take_model_values(Recipe& recipe);
+
 // Key after key, the model's name first: it decides which of the recipe's own settings still mean
-// something. What hangs on a value that is set goes with it, unless it is set too: min_lr and
-// warmup_lr with lr, the warm-up with a number of epochs that it does not fit. Returns a line for
-// people about everything that changed beside the values.
+// something, and brings what the recipe has for it. What hangs on a value that is set goes with it,
+// unless it is set too: min_lr and warmup_lr with lr, the warm-up with a number of epochs that it
+// does not fit. Returns a line for people about everything that changed beside the values.
 std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values);
 
 // The ranges of all fields and the rules across them. Throws UsageError that names the key and the

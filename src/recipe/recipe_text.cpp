@@ -1,6 +1,8 @@
 // Writing a recipe: complete, in the order of the keys, with what each key is for.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
 #include "recipe/recipe_toml.h"
@@ -9,16 +11,16 @@ namespace cait {
 
 namespace {
 
-std::string literal(const Settings::Key& key) {
-    switch (key.kind) {
+std::string literal(Settings::Kind kind, const std::string& value) {
+    switch (kind) {
         case Settings::Kind::word:
-        case Settings::Kind::text: return toml_quoted(key.get());
-        case Settings::Kind::list: return toml_literal(key.get());
+        case Settings::Kind::text: return toml_quoted(value);
+        case Settings::Kind::list: return toml_literal(value);
         case Settings::Kind::integer:
         case Settings::Kind::number:
         case Settings::Kind::flag: break;
     }
-    return key.get();
+    return value;
 }
 
 std::string comment(const Settings::Key& key) {
@@ -31,6 +33,21 @@ std::string settings_text(const ModelPart& model) {
     for (const auto& [name, value] : model.settings)
         text += fmt::format("{} = {}\n", name, toml_literal(value));
     return text.empty() ? text : "# settings of the model itself\n" + text;
+}
+
+std::string for_models_text(const Recipe& recipe, const Settings& keys) {
+    std::string text;
+    for (const ModelValues& one : recipe.for_models) {
+        if (text.empty()) text = "\n# in place of the above, for models whose names start so";
+        text += fmt::format("\n[for.{}]\n", one.models);
+        for (const auto& [name, value] : one.values) {
+            const auto key = std::ranges::find(keys.keys(), name, &Settings::Key::name);
+            text += fmt::format(
+                "{} = {}\n", name,
+                key == keys.keys().end() ? toml_literal(value) : literal(key->kind, value));
+        }
+    }
+    return text;
 }
 
 }  // namespace
@@ -50,9 +67,10 @@ std::string recipe_text(const Recipe& recipe) {
             table = own;
         }
         text += comment(key);
-        text += fmt::format("{} = {}\n", key.name.substr(own.empty() ? 0 : dot + 1), literal(key));
+        text += fmt::format("{} = {}\n", key.name.substr(own.empty() ? 0 : dot + 1),
+                            literal(key.kind, key.get()));
     }
-    return text;
+    return text + for_models_text(recipe, keys);
 }
 
 }  // namespace cait

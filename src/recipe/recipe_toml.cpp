@@ -33,7 +33,9 @@ TomlKind kind_of(const toml::node& node) {
 std::string scalar_text(const toml::node& node) {
     if (const auto* text = node.as_string()) return text->get();
     if (const auto* number = node.as_integer()) return std::to_string(number->get());
-    if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+    // Without -0, which would come back as another text.
+    if (const auto* number = node.as_floating_point())
+        return fmt::format("{}", number->get() + 0.0);
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
     return {};
 }
@@ -54,18 +56,22 @@ TomlEntry entry_of(std::string key, const toml::node& node) {
             std::int64_t(node.source().begin.line)};
 }
 
+// Of a table within `depth` others its entries, else the node itself.
+void append(std::vector<TomlEntry>& entries, const std::string& name, const toml::node& node,
+            int depth) {
+    const toml::table* table = node.as_table();
+    if (!table || table->empty() || depth == 0) {
+        entries.push_back(entry_of(name, node));
+        return;
+    }
+    for (const auto& [inner, value] : *table)
+        append(entries, name + "." + std::string(inner.str()), value, depth - 1);
+}
+
 std::vector<TomlEntry> flatten(const toml::table& root) {
     std::vector<TomlEntry> entries;
-    for (const auto& [key, node] : root) {
-        const std::string name(key.str());
-        const toml::table* table = node.as_table();
-        if (!table || table->empty()) {
-            entries.push_back(entry_of(name, node));
-            continue;
-        }
-        for (const auto& [inner, value] : *table)
-            entries.push_back(entry_of(name + "." + std::string(inner.str()), value));
-    }
+    for (const auto& [key, node] : root)
+        append(entries, std::string(key.str()), node, key.str() == "for" ? 3 : 1);
     std::ranges::stable_sort(entries, {}, &TomlEntry::line);
     return entries;
 }

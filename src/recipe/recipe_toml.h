@@ -11,15 +11,15 @@ namespace cait {
 enum class TomlKind { string, integer, number, boolean, array, table, other };
 
 struct TomlEntry {
-    std::string key;  // "optim.lr"
+    std::string key;  // "optim.lr", "for.deit3_large.optim.lr"
     TomlKind kind = TomlKind::other;
     std::string text;       // of a scalar; of an array of scalars "0.08,1"
     std::int64_t line = 0;  // from 1
 };
 
-// In the order of the file. Tables below the first level, empty tables and arrays of anything but
-// scalars have no text. `name` opens error messages: throws Error "name:12: what is wrong". A text
-// of more than 1 MB is refused, and so is deep nesting.
+// In the order of the file. Tables below the first level (in [for] the third), empty tables and
+// arrays of anything but scalars have no text. `name` opens error messages: throws Error "name:12:
+// what is wrong". A text of more than 1 MB is refused, and so is deep nesting.
 std::vector<TomlEntry> parse_toml(std::string_view text, const std::string& name);
 
 // "a whole number", "an array", … for messages.

@@ -165,6 +165,51 @@ TEST(RecipeFile, StartsFromAFileBesideItThenFromTheBuiltIn) {
     EXPECT_EQ(read_recipe(folder / "c.toml").data.batch, 64);
 }
 
+// A larger model needs other values than the recipe's own.
+TEST(RecipeFile, KeepsWhatItHasForSomeModels) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.toml",
+               "[model]\nname = \"deit3_base_patch16_224\"\ndrop_path = 0.1\n"
+               "[for.deit3_large]\nmodel.drop_path = 0.4\noptim.lr = 1e-3\n"
+               "[for.deit3_large_patch16_384]\nmodel.drop_path = 0.3\n[for.deit3_huge.optim]\n");
+    const Recipe recipe = read_recipe(folder / "a.toml");
+    EXPECT_EQ(recipe.model.settings, (SettingList{{"drop_path", "0.1"}}));
+    const std::vector<ModelValues> kept{
+        {"deit3_large", {{"model.drop_path", "0.4"}, {"optim.lr", "0.001"}}},
+        {"deit3_large_patch16_384", {{"model.drop_path", "0.3"}}}};
+    EXPECT_EQ(recipe.for_models, kept);
+    EXPECT_EQ(parse_recipe(recipe_text(recipe), "again"), recipe) << recipe_text(recipe);
+
+    // A recipe on top of it that names such a model has its values, and may have others.
+    write_file(folder / "b.toml",
+               "base = \"a\"\n[model]\nname = \"deit3_large_patch16_224\"\n"
+               "[data]\nbatch = 8\n[for.deit3_large]\nmodel.drop_path = 0.2\n");
+    const Recipe large = read_recipe(folder / "b.toml");
+    EXPECT_EQ(large.model.settings, (SettingList{{"drop_path", "0.4"}}));
+    EXPECT_EQ(large.optim.lr, 1e-3);
+    EXPECT_EQ(large.for_models.at(0).values.at(0).second, "0.2");
+    EXPECT_EQ(large.for_models.at(0).values.at(1).second, "0.001");
+    write_file(folder / "c.toml",
+               "base = \"a\"\n[optim]\nlr = 0.5\n[model]\nname = \"deit3_large_patch16_384\"\n");
+    EXPECT_EQ(read_recipe(folder / "c.toml").model.settings, (SettingList{{"drop_path", "0.3"}}));
+    EXPECT_EQ(read_recipe(folder / "c.toml").optim.lr, 0.5);
+}
+
+TEST(RecipeFile, RefusesWhatNoModelCouldTake) {
+    EXPECT_EQ(refusal("[for.deit3_large]\noptim.lrr = 1\n"),
+              "x.toml:2: optim.lrr: unknown key; did you mean optim.lr?");
+    EXPECT_EQ(refusal("[for.deit3_large]\nmodel.depth = \"deep\"\n"),
+              "x.toml:2: model.depth: expected a whole number, found 'deep'");
+    EXPECT_THAT(refusal("\n[for.deit3_big]\noptim.lr = 1\n"),
+                AllOf(StartsWith("x.toml:3: expected how the name of a model starts"),
+                      HasSubstr("found 'deit3_big'")));
+    for (const char* text :
+         {"for = 3", "[for]\ndeit = 1", "[for.deit]\noptim = 3", "[for.deit]\nabout = \"x\"",
+          "[for.deit]\nmodel.name = \"deit3_base_patch16_224\"", "[for.\"\"]\noptim.lr = 1",
+          "[for.deit]\noptim.lr = \"fast\"", "[[for]]\noptim.lr = 1"})
+        EXPECT_THAT(refusal(text), AllOf(StartsWith("x.toml:"), HasSubstr("expected"))) << text;
+}
+
 TEST(RecipeFile, RefusesCirclesAndMissingBases) {
     const TemporaryFolder folder;
     const auto message = [&](const char* name) {
@@ -212,9 +257,21 @@ TEST(RecipeText, ReadsBackAsTheSameRecipe) {
     recipe.schedule.min_lr = 5e-324;
     recipe.loss.bce_threshold = -1;
     recipe.train.seed = std::numeric_limits<std::int64_t>::max();
+    recipe.for_models = {{"volo_d5", {{"model.layers", "2,2,4,1"}, {"data.train", "12"}}},
+                         {"volo", {{"augment.policy", "none"}, {"augment.scale", "0.5,1"}}}};
     const std::string text = recipe_text(recipe);
     EXPECT_EQ(parse_recipe(text, "again"), recipe) << text;
     EXPECT_EQ(recipe_text(parse_recipe(text, "again")), text);
+}
+
+// Texts are compared, so what is written as a number has to come back as the same text.
+TEST(RecipeText, NumbersForSomeModelsReadBack) {
+    const Recipe recipe = parse_recipe(
+        "[for.deit]\noptim.weight_decay = -0.0\nmodel.drop_path = -0.0\noptim.lr = 1e+2\n"
+        "optim.clip_at = 10000000\nschedule.warmup_lr = 0x10\naugment.jitter = 0.40\n",
+        "x.toml");
+    EXPECT_EQ(recipe.for_models.at(0).values.at(0).second, "0");
+    EXPECT_EQ(parse_recipe(recipe_text(recipe), "again"), recipe) << recipe_text(recipe);
 }
 
 TEST(RecipeText, IsCompleteAndCommented) {

@@ -55,6 +55,29 @@ TEST(RecipeKeys, AnotherModelKeepsOnlyTheSettingsThatItHas) {
                 HasSubstr("deit_tiny_patch16_224"));
 }
 
+TEST(RecipeKeys, AnotherModelBringsWhatTheRecipeHasForIt) {
+    Recipe recipe;
+    set_recipe_value(recipe, "model.drop_path", "0.1");
+    recipe.for_models = {{"deit3_large_patch16_384", {{"model.drop_path", "0.3"}}},
+                         {"deit3_large", {{"model.drop_path", "0.4"}, {"optim.lr", "2e-3"}}}};
+    const Recipe before = recipe;
+    auto notes = set_recipe_values(recipe, {{"model.name", "deit3_large_patch16_384"}});
+    EXPECT_EQ(recipe.model.settings, (SettingList{{"drop_path", "0.3"}}));
+    EXPECT_EQ(recipe.optim.lr, 2e-3);
+    EXPECT_EQ(recipe.schedule.min_lr, before.schedule.min_lr);  // that rate is for that model
+    EXPECT_EQ(notes, (std::vector<std::string>{
+                         "the recipe has for deit3_large_patch16_384: optim.lr 2e-3, "
+                         "model.drop_path 0.3"}));
+    // What somebody asks for comes last, wherever it stands.
+    recipe = before;
+    notes = set_recipe_values(
+        recipe, {{"model.drop_path", "0.7"}, {"model.name", "deit3_large_patch16_224"}});
+    EXPECT_EQ(recipe.model.settings, (SettingList{{"drop_path", "0.7"}}));
+    recipe = before;
+    EXPECT_TRUE(set_recipe_values(recipe, {{"model.name", "deit3_base_patch16_224"}}).empty());
+    EXPECT_EQ(recipe.model.settings, before.model.settings);
+}
+
 TEST(RecipeKeys, SetFieldsOfEveryKind) {
     Recipe recipe;
     set_recipe_value(recipe, "about", "mine");
