@@ -1,12 +1,12 @@
 // `cait convert`: any weight file to one safetensors file, as it is or fitted to a model.
 #include <fmt/format.h>
 
+#include "api/alias_weights.h"
 #include "api/file_facts.h"
 #include "class_names.h"
 #include "command.h"
 #include "core/convert.h"
 #include "core/printable.h"
-#include "core/rename.h"
 #include "input_files.h"
 #include "models/catalogue.h"
 #include "output.h"
@@ -55,13 +55,15 @@ void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype,
         }
 }
 
-// What turns official names into the ones asked for. timm has most models under official names.
-std::vector<Rename> renames_for(const std::string& names, const Model& model) {
+// Under the names asked for. timm has most models under official names.
+std::vector<NamedTensor> named_weights(const std::string& names, const Model& model) {
     const Family& family = *model.spec().family;
-    if (names == family.alias) return model.spec().architecture->renames();
+    if (names == family.alias) return alias_weights(model);
     if (names == "torchvision")
         throw UsageError(fmt::format("--names: torchvision has no {} models", family.name));
-    return {};
+    std::vector<NamedTensor> tensors;
+    for (const auto& [name, tensor] : model.weights()) tensors.push_back({name, tensor});
+    return tensors;
 }
 
 void run(const ConvertArguments& arguments) {
@@ -89,9 +91,7 @@ void run(const ConvertArguments& arguments) {
         if (!arguments.name.empty()) model.set_name(arguments.name);
         if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
         metadata = model.metadata();
-        const std::vector<Rename> renames = renames_for(arguments.names, model);
-        for (const auto& [name, tensor] : model.weights())
-            tensors.push_back({to_alias(name, renames), tensor});
+        tensors = named_weights(arguments.names, model);
     }
     convert_floats(tensors, arguments.dtype, input);
     write_safetensors(arguments.output, tensors, sealed(std::move(metadata), tensors));

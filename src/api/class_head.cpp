@@ -96,8 +96,10 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
         switch (tensor.kind) {
             case ExpectedTensor::Kind::class_axis0:
             case ExpectedTensor::Kind::class_tokens:
-                model.weights_[spec.name] =
-                    moved_rows(initialize(spec, seed), weights_.at(spec.name), from);
+                model.weights_[spec.name] = initialize(spec, seed);
+                if (const auto old = weights_.find(spec.name); old != weights_.end())
+                    model.weights_[spec.name] =
+                        moved_rows(std::move(model.weights_[spec.name]), old->second, from);
                 break;
             case ExpectedTensor::Kind::class_row: {
                 const std::int64_t row = from[std::size_t(tensor.row)];

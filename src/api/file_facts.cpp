@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "prepare/preprocessing_json.h"
@@ -73,6 +74,12 @@ private:
 };
 
 }  // namespace
+
+bool FileFacts::has_head() const {
+    if (model.empty()) return false;
+    const auto given = std::ranges::find(settings, "classes", &SettingList::value_type::first);
+    return given == settings.end() || given->second != "0";
+}
 
 FileFacts read_facts(const std::map<std::string, std::string>& metadata, const std::string& path) {
     FileFacts facts;

@@ -24,6 +24,8 @@ struct FileFacts {
     bool describe(const std::string& wanted) const {
         return !model.empty() && (wanted.empty() || wanted == model);
     }
+    // Whether they promise a class head; files that say nothing of themselves promise none.
+    bool has_head() const;
 };
 
 // Throws Error, naming the file and the entry, for one that is not what it should be.

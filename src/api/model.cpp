@@ -82,7 +82,8 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     const Graph graph = record(*model.spec_);
     Matched matched = match_weights(file, path.string(), expected_tensors(graph),
                                     model.spec_->architecture->renames(),
-                                    {.allow_non_finite = options.allow_non_finite});
+                                    {.allow_non_finite = options.allow_non_finite,
+                                     .may_lack_heads = !described.facts.has_head()});
     model.weights_ = std::move(matched.tensors);
     model.notes_ = std::move(matched.notes);
     model.fresh_head_ = !matched.fresh.empty();

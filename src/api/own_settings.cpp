@@ -92,6 +92,9 @@ bool would_be_adapted(const ExpectedTensor& wanted, const Shape& found) {
     if (wanted.kind == Kind::class_row)
         return found.count() != wanted.shape.count() && found[0] != wanted.rows;
     if (wanted.kind == Kind::patch_mixing) return found.count() != wanted.shape.count();
+    const std::int64_t prefix = wanted.prefix_in_tokens ? wanted.prefix_tokens : 0;
+    if (prefix > 0 && found.count() == wanted.shape.count() - prefix * wanted.shape[-1])
+        return false;
     return found[-1] == wanted.shape[-1] && found.count() != wanted.shape.count();
 }
 

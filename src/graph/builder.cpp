@@ -80,7 +80,8 @@ Builder::Scope Builder::attention_scope(std::string_view name) {
 std::int64_t Builder::layer_of(const ParamRole& role) const {
     using Kind = ParamRole::Kind;
     const bool embeds = role.kind == Kind::position || role.kind == Kind::class_token ||
-                        role.kind == Kind::class_tokens || role.kind == Kind::distill_token;
+                        role.kind == Kind::class_tokens || role.kind == Kind::distill_token ||
+                        role.kind == Kind::register_tokens;
     if (embeds || blocks_ == 0) return 0;
     return block_ > 0 ? block_ : blocks_ + 1;
 }
@@ -331,21 +332,27 @@ Value Builder::conv2d(std::string_view name, Value x, std::int64_t out, const Co
     return conv2d(x, params, {options.stride, options.padding, options.groups}, where);
 }
 
+std::vector<Value> Builder::batch_norm_params(std::string_view name, std::int64_t channels,
+                                              const Init& weight_init, Location where) {
+    const Scope named = scope(name);
+    const Shape shape{channels};
+    const ParamRole statistic{.kind = ParamRole::Kind::statistic};
+    return {param("weight", shape, weight_init, {}, true, where),
+            param("bias", shape, Init::zeros(), {}, true, where),
+            param("running_mean", shape, Init::zeros(), statistic, false, where),
+            param("running_var", shape, Init::ones(), statistic, false, where)};
+}
+
 Value Builder::batch_norm(std::string_view name, Value x, const Init& weight_init,
                           op::BatchNorm options, Location where) {
+    const std::vector<Value> params = batch_norm_params(name, x.extent(1), weight_init, where);
     const Scope named = scope(name);
-    const Shape channels{x.extent(1)};
-    const ParamRole statistic{.kind = ParamRole::Kind::statistic};
-    const std::vector<Value> params{
-        param("weight", channels, weight_init, {}, true, where),
-        param("bias", channels, Init::zeros(), {}, true, where),
-        param("running_mean", channels, Init::zeros(), statistic, false, where),
-        param("running_var", channels, Init::ones(), statistic, false, where)};
     return batch_norm(x, params, options, where);
 }
 
 bool Builder::is_wanted(std::string_view tap) const {
-    if (options_.taps.empty()) return tap == "logits" || (training() && tap == "logits_dist");
+    if (options_.taps.empty())
+        return tap == "logits" || (training() && (tap == "logits_dist" || tap == "logits_second"));
     return std::ranges::find(options_.taps, tap) != options_.taps.end();
 }
 

@@ -166,6 +166,10 @@ public:
                        const ConvOptions& options = {}, Location where = Location::current());
     Value conv2d(std::string_view name, Value x, std::int64_t out, const ConvOptions& options = {},
                  Location where = Location::current());
+    // Weight, bias and the buffers running_mean and running_var, which batch_norm() takes.
+    std::vector<Value> batch_norm_params(std::string_view name, std::int64_t channels,
+                                         const Init& weight_init = Init::ones(),
+                                         Location where = Location::current());
     // Also the buffers name.running_mean and name.running_var.
     Value batch_norm(std::string_view name, Value x, const Init& weight_init = Init::ones(),
                      op::BatchNorm options = {}, Location where = Location::current());

@@ -13,6 +13,7 @@
 
 #include "cait/tensor.h"
 #include "core/image_size.h"
+#include "core/position_rule.h"
 #include "graph/init.h"
 #include "graph/ops.h"
 
@@ -45,6 +46,7 @@ struct ParamRole {
         class_head,
         class_token,
         distill_token,
+        register_tokens,
         class_tokens,
         class_row,
         position,
@@ -59,6 +61,9 @@ struct ParamRole {
     std::int64_t prefix = 0;
     std::int64_t row = 0;  // of a class_row, and how many there are
     std::int64_t rows = 0;
+    PositionRule rule = PositionRule::plain;  // of a position
+    // Files may have added the positions of the prefix to its tokens already.
+    bool prefix_in_tokens = false;
 };
 
 struct ParamSpec {

@@ -23,11 +23,11 @@ enum class DropPathRule { constant, linear };
 struct CommonConfig {
     ImageSize image_size;
     std::int64_t channels = 3;
-    std::int64_t classes = 1000;
+    std::int64_t classes = 1000;  // 0, where a family allows it: a backbone without a head
     double drop_path = 0;
     DropPathRule drop_path_rule = DropPathRule::linear;
 };
-void bind_common(Settings& settings, CommonConfig& config);
+void bind_common(Settings& settings, CommonConfig& config, std::int64_t least_classes = 1);
 
 // The rate in block `index` of `depth`.
 double block_drop_path(const CommonConfig& config, std::int64_t index, std::int64_t depth);

@@ -24,14 +24,58 @@ std::string branch_name(std::string_view name, std::string_view separator, std::
 
 }  // namespace
 
+namespace {
+
+Value activated(Builder& b, Value x, Nonlinearity kind, Location where) {
+    using Kind = op::Activation::Kind;
+    switch (kind) {
+        case Nonlinearity::gelu: return b.gelu(x, where);
+        case Nonlinearity::relu: return b.activation(x, Kind::relu, where);
+        case Nonlinearity::silu: return b.activation(x, Kind::silu, where);
+        case Nonlinearity::hardswish: break;
+    }
+    // x * relu6(x + 3) / 6, where relu6(y) = relu(y) - relu(y - 6)
+    const Value upper = b.activation(b.scale(x, 1, 3, where), Kind::relu, where);
+    const Value beyond = b.activation(b.scale(x, 1, -3, where), Kind::relu, where);
+    const Value gate = b.add(upper, b.scale(beyond, -1, 0, where), where);
+    return b.scale(b.mul(x, gate, where), 1.0 / 6, 0, where);
+}
+
+}  // namespace
+
 Value mlp(Builder& b, std::string_view name, Value x, double ratio, const BlockInit& init,
-          double dropout, Location where) {
+          double dropout, Nonlinearity kind, Location where) {
     const Builder::Scope scope = b.scope(name);
     const std::int64_t dim = x.extent(-1);
     const auto hidden_dim = std::int64_t(double(dim) * ratio);
     const Value hidden = b.linear("fc1", x, hidden_dim, {.weight_init = init.fc1}, where);
-    const Value kept = b.dropout(b.gelu(hidden, where), dropout, where);
+    const Value kept = b.dropout(activated(b, hidden, kind, where), dropout, where);
     return b.dropout(b.linear("fc2", kept, dim, {.weight_init = init.fc2}, where), dropout, where);
+}
+
+Value swiglu(Builder& b, std::string_view name, Value x, double ratio, const BlockInit& init,
+             double dropout, Location where) {
+    const Builder::Scope scope = b.scope(name);
+    const std::int64_t dim = x.extent(-1);
+    const std::int64_t thirds = 2 * std::int64_t(double(dim) * ratio) / 3;
+    const std::int64_t width = (thirds + 7) / 8 * 8;
+    const Value both = b.linear("w12", x, 2 * width, {.weight_init = init.fc1}, where);
+    const Value gate =
+        b.activation(b.slice(both, -1, 0, width, where), op::Activation::Kind::silu, where);
+    const Value hidden = b.mul(gate, b.slice(both, -1, width, 2 * width, where), where);
+    const Value kept = b.dropout(hidden, dropout, where);
+    return b.dropout(b.linear("w3", kept, dim, {.weight_init = init.fc2}, where), dropout, where);
+}
+
+void bind_norm_place(Settings& s, NormPlace& place) {
+    s.choice("norm_place", place,
+             {{"pre", NormPlace::pre}, {"post", NormPlace::post}, {"none", NormPlace::none}},
+             "where the norms of a block stand: before each branch, after each sum, or nowhere");
+}
+
+Value norm_at(Builder& b, NormPlace place, NormPlace here, std::string_view name, Value x,
+              Location where) {
+    return place == here ? b.layer_norm(name, x, kNormEpsilon, where) : x;
 }
 
 Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOptions& options,
@@ -39,19 +83,21 @@ Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOpti
     const Builder::Scope scope = b.block_scope("blocks", index);
     const std::int64_t branches = options.branches;
     // All branches of one half read the same x and are added one after the other.
-    const auto half = [&](std::int64_t which, const std::string& norm, const std::string& gamma,
-                          const auto& compute) {
+    const auto half = [&](std::int64_t which, const std::string& norm, const auto& compute) {
         const Value input = x;
+        const char* gamma = options.weight_names[which];
         for (std::int64_t j = 0; j < branches; ++j) {
-            const Value normed = b.layer_norm(branch_name(norm, "", j), input, kNormEpsilon, where);
+            const std::string name = branch_name(norm, "", j);
+            const Value normed = norm_at(b, options.norm_place, NormPlace::pre, name, input, where);
             const Value branch = compute(normed, j);
             const Value scale =
                 branch_weight(b, branch_name(gamma, "_", j), x.extent(-1), options.weight, where);
             x = weighted_residual(b, x, branch, scale, options.drop_path,
                                   (2 * index + which) * branches + j, where);
+            x = norm_at(b, options.norm_place, NormPlace::post, name, x, where);
         }
     };
-    half(0, "norm1", "gamma_1", [&](Value normed, std::int64_t j) {
+    half(0, "norm1", [&](Value normed, std::int64_t j) {
         return self_attention(b, branch_name("attn", "", j), normed,
                               {.heads = options.heads,
                                .mix_before = options.mix_before,
@@ -64,9 +110,13 @@ Value transformer_block(Builder& b, std::int64_t index, Value x, const BlockOpti
                                .dropout = options.dropout},
                               where);
     });
-    half(1, "norm2", "gamma_2", [&](Value normed, std::int64_t j) {
-        return mlp(b, branch_name("mlp", "", j), normed, options.mlp_ratio, options.init,
-                   options.dropout.tokens, where);
+    half(1, "norm2", [&](Value normed, std::int64_t j) {
+        const std::string name = branch_name("mlp", "", j);
+        const double rate = options.dropout.tokens;
+        if (options.feed_forward == FeedForward::swiglu)
+            return swiglu(b, name, normed, options.mlp_ratio, options.init, rate, where);
+        return mlp(b, name, normed, options.mlp_ratio, options.init, rate, Nonlinearity::gelu,
+                   where);
     });
     return x;
 }

@@ -28,6 +28,7 @@ struct CaitConfig : CommonConfig {
     bool class_scale = true;
     TalkingHeads talking_heads = TalkingHeads::both;
     ResidualConfig residual;
+    NormPlace norm_place = NormPlace::pre;
     bool distill_token = false;
     DropoutConfig dropout;
 
@@ -57,6 +58,7 @@ void bind(Settings& s, CaitConfig& c) {
               {"none", TalkingHeads::none}},
              "mixing of the heads before and after the softmax");
     bind_residual(s, c.residual);
+    bind_norm_place(s, c.norm_place);
     s.flag("distill_token", c.distill_token,
            "a distillation token beside the class token, with its own head");
     bind_dropout(s, c.dropout);
@@ -94,7 +96,8 @@ void record(Builder& b, const CaitConfig& c) {
                          .has_class_token = false,
                          .weight = branch_weight_of(c.residual, c.depth),
                          .init = init,
-                         .dropout = c.dropout};
+                         .dropout = c.dropout,
+                         .norm_place = c.norm_place};
 
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
@@ -119,6 +122,7 @@ void record(Builder& b, const CaitConfig& c) {
                                   .tokens_in_keys = c.class_in_keys,
                                   .weight = c.class_scale ? options.weight : BranchWeight{},
                                   .init = init,
+                                  .norm_place = c.norm_place,
                                   .ratio_index = 2 * (c.depth + i)});
     } else if (c.class_stage == ClassStage::token) {
         tokens = b.slice(x, 1, 0, c.class_tokens());

@@ -8,16 +8,17 @@ namespace cait {
 
 const std::vector<Family>& families() {
     static const std::vector<Family> all = {
-        vit_family(),          deit_family(),   deit3_family(), cait_family(),
-        deepvit_family(),      ceit_family(),   volo_family(),  resmlp_family(),
-        patchconvnet_family(), resnet_family(), regnet_family()};
+        vit_family(),    deit_family(),         deit3_family(),  dinov2_family(),
+        cait_family(),   deepvit_family(),      ceit_family(),   volo_family(),
+        resmlp_family(), patchconvnet_family(), resnet_family(), regnet_family()};
     return all;
 }
 
-void bind_common(Settings& s, CommonConfig& c) {
+void bind_common(Settings& s, CommonConfig& c, std::int64_t least_classes) {
     s.image_size("image_size", c.image_size, "N or HEIGHTxWIDTH in pixels");
     s.integer("channels", c.channels, 1, "channels of the image");
-    s.integer("classes", c.classes, 1, "number of classes");
+    s.integer("classes", c.classes, least_classes,
+              least_classes == 0 ? "number of classes; 0: no head" : "number of classes");
     s.number("drop_path", c.drop_path, 0, 0.999, "stochastic depth rate in training");
     s.choice("drop_path_rule", c.drop_path_rule,
              {{"constant", DropPathRule::constant}, {"linear", DropPathRule::linear}},
@@ -75,7 +76,25 @@ std::map<std::string, std::string> ModelSpec::settings() const {
     return result;
 }
 
-Graph record(const ModelSpec& spec, const RecordOptions& options) {
+namespace {
+
+// What a model gives when nobody says what: its logits, or the features of one without classes.
+RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
+    if (spec.architecture->common().classes > 0) return options;
+    for (const std::string& tap : options.taps)
+        if (tap.starts_with("logits"))
+            throw UsageError(
+                fmt::format("{}: expected classes for '{}', found none: the model is a backbone; "
+                            "set model.classes to give it a head, or ask for features",
+                            spec.name, tap));
+    if (options.taps.empty()) options.taps = {"features"};
+    return options;
+}
+
+}  // namespace
+
+Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
+    const RecordOptions options = with_default_tap(spec, wanted);
     const std::unique_ptr<Architecture> architecture = spec.architecture->clone();
     if (options.image_size) architecture->common().image_size = *options.image_size;
     if (options.drop_path) architecture->common().drop_path = *options.drop_path;

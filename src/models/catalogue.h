@@ -15,6 +15,7 @@ namespace cait {
 Family vit_family();
 Family deit_family();
 Family deit3_family();
+Family dinov2_family();
 Family cait_family();
 Family deepvit_family();
 Family ceit_family();

@@ -31,19 +31,24 @@ Value class_block(Builder& b, std::int64_t index, Value tokens, Value patches,
                   const ClassBlockOptions& options, Location where) {
     const Builder::Scope scope = b.block_scope("blocks_token_only", index);
     const std::int64_t dim = tokens.extent(-1);
-    const Affine norm = b.norm_params("norm1", dim, where);
-    const Value attended =
-        class_attention(b, index, b.layer_norm(tokens, norm, kNormEpsilon, where),
-                        b.layer_norm(patches, norm, kNormEpsilon, where), options, where);
+    const NormPlace place = options.norm_place;
+    const Affine norm = place == NormPlace::none ? Affine{} : b.norm_params("norm1", dim, where);
+    const auto normed = [&](NormPlace here, Value x) {
+        return place == here ? b.layer_norm(x, norm, kNormEpsilon, where) : x;
+    };
+    const Value attended = class_attention(b, index, normed(NormPlace::pre, tokens),
+                                           normed(NormPlace::pre, patches), options, where);
     // Neither stochastic depth nor dropout in this stage.
     tokens = weighted_residual(b, tokens, attended,
                                branch_weight(b, "gamma_1", dim, options.weight, where), 0,
                                options.ratio_index, where);
-    const Value fed = mlp(b, "mlp", b.layer_norm("norm2", tokens, kNormEpsilon, where),
-                          options.mlp_ratio, options.init, 0, where);
-    return weighted_residual(b, tokens, fed,
-                             branch_weight(b, "gamma_2", dim, options.weight, where), 0,
-                             options.ratio_index + 1, where);
+    tokens = normed(NormPlace::post, tokens);
+    const Value fed = mlp(b, "mlp", norm_at(b, place, NormPlace::pre, "norm2", tokens, where),
+                          options.mlp_ratio, options.init, 0, Nonlinearity::gelu, where);
+    tokens =
+        weighted_residual(b, tokens, fed, branch_weight(b, "gamma_2", dim, options.weight, where),
+                          0, options.ratio_index + 1, where);
+    return norm_at(b, place, NormPlace::post, "norm2", tokens, where);
 }
 
 }  // namespace cait

@@ -12,6 +12,7 @@ struct ClassBlockOptions {
     bool tokens_in_keys = true;  // whether the tokens are among their own keys
     BranchWeight weight = {};
     BlockInit init = {};
+    NormPlace norm_place = NormPlace::pre;
     std::int64_t ratio_index =
         0;  // of the tap residual_ratio.N for the attention; the MLP's is next
 };

@@ -136,11 +136,12 @@ Family deepvit_family() {
         std::int64_t dim, depth, plain_blocks;
         bool conv, map_scale;
         double top1;
+        std::int64_t pixels = 224;
     };
     const Model models[] = {
         {"16b", 384, 16, 0, false, false, 79.1}, {"24b", 384, 24, 0, false, false, 80.0},
         {"32b", 384, 32, 0, false, false, 80.9}, {"s", 396, 16, 11, true, true, 82.3},
-        {"l", 420, 32, 20, true, false, 83.1},
+        {"l", 420, 32, 20, true, false, 83.1},   {"l_384", 420, 32, 20, true, false, 84.25, 384},
     };
     Family family{"deepvit",
                   "ViT with re-attention: heads mixed and normalised after the softmax",
@@ -148,7 +149,7 @@ Family deepvit_family() {
                   {}};
     for (const Model& m : models) {
         DeepvitConfig c;
-        c.image_size = {224, 224};
+        c.image_size = {m.pixels, m.pixels};
         c.dim = m.dim;
         c.depth = m.depth;
         c.plain_blocks = m.plain_blocks;

@@ -20,6 +20,7 @@ struct Deit3Config : CommonConfig {
     double mlp_ratio = 4;
     std::int64_t parallel = 1;
     ResidualConfig residual{.start = {.epsilon = 1e-4}};
+    NormPlace norm_place = NormPlace::pre;
     DropoutConfig dropout;
 };
 
@@ -28,6 +29,7 @@ void bind(Settings& s, Deit3Config& c) {
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
     s.integer("parallel", c.parallel, 1, "branches side by side in one block (1 or 2)");
     bind_residual(s, c.residual);
+    bind_norm_place(s, c.norm_place);
     bind_dropout(s, c.dropout);
 }
 
@@ -35,6 +37,10 @@ void check(const Deit3Config& c) {
     check_patches(c.image_size, c.patch);
     check_heads(c.dim, c.heads);
     if (c.parallel > 2) throw_rule("a block has 1 or 2 parallel branches: parallel {}", c.parallel);
+    if (c.parallel > 1 && c.norm_place == NormPlace::post)
+        throw_rule(
+            "parallel branches share one sum, so a norm after each has no place: set "
+            "model.parallel=1 or model.norm_place=pre");
 }
 
 void record(Builder& b, const Deit3Config& c) {
@@ -49,7 +55,8 @@ void record(Builder& b, const Deit3Config& c) {
                          .branches = c.parallel,
                          .weight = branch_weight_of(c.residual, c.depth),
                          .init = block_init_of(c.residual, c.dim, c.mlp_ratio, blocks),
-                         .dropout = c.dropout};
+                         .dropout = c.dropout,
+                         .norm_place = c.norm_place};
     for (std::int64_t i = 0; i < c.depth; ++i) {
         options.drop_path = block_drop_path(c, i, c.depth);
         x = transformer_block(b, i, x, options);
@@ -88,6 +95,7 @@ Family deit3_family() {
         std::optional<double> top1;
     };
     const Model models[] = {
+        {"tiny_patch16_224", 224, 16, 192, 12, 3, 1, 0, {}},
         {"small_patch16_224", 224, 16, 384, 12, 6, 1, 0.05, 81.4},
         {"small_patch16_384", 384, 16, 384, 12, 6, 1, 0.05, 83.4},
         {"medium_patch16_224", 224, 16, 512, 12, 8, 1, 0.1, {}},

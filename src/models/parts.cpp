@@ -40,28 +40,30 @@ Value token_maps(Builder& b, Value tokens, Grid grid, Location where) {
     return b.reshape(b.permute(tokens, {0, 2, 1}, where), maps, where);
 }
 
-namespace {
-
-Value token(Builder& b, std::string_view name, ParamRole::Kind kind, std::int64_t dim, double std,
-            Location where) {
+Value learned_tokens(Builder& b, std::string_view name, std::int64_t count, std::int64_t dim,
+                     double std, ParamRole::Kind kind, Location where) {
     return b.expand(
-        b.param(name, {1, 1, dim}, Init::trunc_normal(std), {.kind = kind}, true, where), where);
+        b.param(name, {1, count, dim}, Init::trunc_normal(std), {.kind = kind}, true, where),
+        where);
 }
 
-}  // namespace
-
-Value class_token(Builder& b, std::int64_t dim, double std, Location where) {
-    return token(b, "cls_token", ParamRole::Kind::class_token, dim, std, where);
+Value class_token(Builder& b, std::int64_t dim, double std, std::int64_t count, Location where) {
+    return learned_tokens(b, "cls_token", count, dim, std, ParamRole::Kind::class_token, where);
 }
 
 Value distill_token(Builder& b, std::int64_t dim, double std, Location where) {
-    return token(b, "dist_token", ParamRole::Kind::distill_token, dim, std, where);
+    return learned_tokens(b, "dist_token", 1, dim, std, ParamRole::Kind::distill_token, where);
 }
 
 Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix, PositionKind kind,
-                   Location where) {
+                   const PositionFit& fit, Location where) {
     if (kind == PositionKind::none) return tokens;
-    const ParamRole role{ParamRole::Kind::position, grid.height, grid.width, prefix};
+    const ParamRole role{.kind = ParamRole::Kind::position,
+                         .grid_height = grid.height,
+                         .grid_width = grid.width,
+                         .prefix = prefix,
+                         .rule = fit.rule,
+                         .prefix_in_tokens = fit.prefix_in_tokens};
     const bool learned = kind == PositionKind::learned;
     const Value position =
         b.param("pos_embed", {1, prefix + grid.count(), tokens.extent(-1)},
@@ -90,14 +92,14 @@ Value class_head(Builder& b, std::string_view name, Value features, std::int64_t
                     {.weight_init = init, .role = {.kind = ParamRole::Kind::class_head}}, where);
 }
 
-void output_logits(Builder& b, Value logits, Value dist) {
-    if (!dist) return b.output("logits", logits);
+void output_logits(Builder& b, Value logits, Value second, std::string_view tap) {
+    if (!second) return b.output("logits", logits);
     b.output("logits_class", logits);
-    b.output("logits_dist", dist);
+    b.output(tap, second);
     if (b.training())
         b.output("logits", logits);
     else
-        b.output("logits", [&] { return b.scale(b.add(logits, dist), 0.5); });
+        b.output("logits", [&] { return b.scale(b.add(logits, second), 0.5); });
 }
 
 }  // namespace cait

@@ -24,15 +24,25 @@ Value patch_embed(Builder& b, Value image, std::int64_t patch, std::int64_t dim,
 Value map_tokens(Builder& b, Value maps, Location where = Location::current());
 Value token_maps(Builder& b, Value tokens, Grid grid, Location where = Location::current());
 
-// A learned vector [1, 1, D] repeated for the batch: parameter cls_token or dist_token, drawn from
-// a truncated normal of this std.
-Value class_token(Builder& b, std::int64_t dim, double std, Location where = Location::current());
+// Learned vectors [1, count, D] repeated for the batch: parameter cls_token, dist_token or another
+// one, drawn from a truncated normal of this std.
+Value class_token(Builder& b, std::int64_t dim, double std, std::int64_t count = 1,
+                  Location where = Location::current());
 Value distill_token(Builder& b, std::int64_t dim, double std, Location where = Location::current());
 
+Value learned_tokens(Builder& b, std::string_view name, std::int64_t count, std::int64_t dim,
+                     double std, ParamRole::Kind kind, Location where = Location::current());
+
 enum class PositionKind { learned, sincos, none };
+// How loading fits a file's positions; the fields are those of ParamRole.
+struct PositionFit {
+    PositionRule rule = PositionRule::plain;
+    bool prefix_in_tokens = false;
+};
 // tokens + pos_embed, whose first `prefix` rows belong to class and distillation tokens.
 Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix,
-                   PositionKind kind = PositionKind::learned, Location where = Location::current());
+                   PositionKind kind = PositionKind::learned, const PositionFit& fit = {},
+                   Location where = Location::current());
 
 // One token of a sequence as a vector: [B, N, D] → [B, D].
 Value token_vector(Builder& b, Value tokens, std::int64_t index,
@@ -52,8 +62,9 @@ ClassFeatures class_features(Builder& b, Value x, std::int64_t prefix,
 Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
                  const Init& init = Init::trunc_normal(0.02), Location where = Location::current());
 
-// Outputs of a model with a class head and a distillation head. Training sees both apart; at
-// evaluation the logits are their mean. `dist` may be empty.
-void output_logits(Builder& b, Value logits, Value dist);
+// Outputs of a model with a class head and a second one, of a distillation token unless `tap` says
+// otherwise. Training sees both apart; at evaluation the logits are their mean. `second` may be
+// empty.
+void output_logits(Builder& b, Value logits, Value second, std::string_view tap = "logits_dist");
 
 }  // namespace cait

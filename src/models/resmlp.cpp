@@ -13,7 +13,7 @@ namespace cait {
 
 namespace {
 
-enum class Norm { affine, layernorm };
+enum class Norm { affine, layernorm, batchnorm };
 enum class Pool { average, class_mlp };
 enum class Communication { linear, none, mlp, conv, depthwise, separable };
 
@@ -23,6 +23,8 @@ struct ResmlpConfig : CommonConfig {
     std::int64_t depth = 12;
     double mlp_ratio = 4;
     Norm norm = Norm::affine;
+    NormPlace norm_place = NormPlace::pre;
+    Nonlinearity activation = Nonlinearity::gelu;
     Pool pool = Pool::average;
     std::int64_t class_layers = 2;
     Communication communication = Communication::linear;
@@ -35,8 +37,17 @@ void bind(Settings& s, ResmlpConfig& c) {
     s.integer("dim", c.dim, 1, "width of a token");
     s.integer("depth", c.depth, 1, "number of blocks");
     s.number("mlp_ratio", c.mlp_ratio, 0.01, 64, "hidden width of an MLP over its input's");
-    s.choice("norm", c.norm, {{"affine", Norm::affine}, {"layernorm", Norm::layernorm}},
-             "what stands before each branch");
+    s.choice(
+        "norm", c.norm,
+        {{"affine", Norm::affine}, {"layernorm", Norm::layernorm}, {"batchnorm", Norm::batchnorm}},
+        "what norm_place places");
+    bind_norm_place(s, c.norm_place);
+    s.choice("activation", c.activation,
+             {{"gelu", Nonlinearity::gelu},
+              {"relu", Nonlinearity::relu},
+              {"silu", Nonlinearity::silu},
+              {"hardswish", Nonlinearity::hardswish}},
+             "between the two maps of an MLP");
     s.choice("pool", c.pool, {{"average", Pool::average}, {"class_mlp", Pool::class_mlp}},
              "the mean of the patches, or a class token that gathers them by learned weights");
     s.integer("class_layers", c.class_layers, 1, "with pool=class_mlp: number of its layers");
@@ -59,24 +70,33 @@ void check(const ResmlpConfig& c) {
             "set model.residual=layerscale, scalar or none");
 }
 
-// Parameters name.{alpha,beta}, or name.{weight,bias} of a layer norm.
-Affine norm_params(Builder& b, std::string_view name, const ResmlpConfig& c) {
-    if (c.norm == Norm::layernorm) return b.norm_params(name, c.dim);
-    const Builder::Scope scope = b.scope(name);
-    return {b.param("alpha", {c.dim}, Init::ones()), b.param("beta", {c.dim}, Init::zeros())};
-}
-
-Value normed(Builder& b, Value x, const Affine& params, const ResmlpConfig& c) {
-    if (c.norm == Norm::layernorm) return b.layer_norm(x, params, kNormEpsilon);
-    return b.add(b.mul(x, params.weight), params.bias);
-}
-
-Value normed(Builder& b, std::string_view name, Value x, const ResmlpConfig& c) {
-    return normed(b, x, norm_params(b, name, c), c);
-}
-
 // [B, N, D] ↔ [B, D, N]
 Value swapped(Builder& b, Value x) { return b.permute(x, {0, 2, 1}); }
+
+// Parameters name.{alpha,beta}, or name.{weight,bias} and what a batch norm measures.
+std::vector<Value> norm_params(Builder& b, std::string_view name, const ResmlpConfig& c) {
+    if (c.norm == Norm::batchnorm) return b.batch_norm_params(name, c.dim);
+    if (c.norm == Norm::layernorm) {
+        const Affine params = b.norm_params(name, c.dim);
+        return {params.weight, params.bias};
+    }
+    const Builder::Scope scope = b.scope(name);
+    const Value alpha = b.param("alpha", {c.dim}, Init::ones());
+    return {alpha, b.param("beta", {c.dim}, Init::zeros())};
+}
+
+// x [B, N, D] or [B, D]; a batch norm measures over images and patches.
+Value normed(Builder& b, Value x, const std::vector<Value>& params, const ResmlpConfig& c) {
+    if (c.norm == Norm::layernorm) return b.layer_norm(x, {params[0], params[1]}, kNormEpsilon);
+    if (c.norm == Norm::affine) return b.add(b.mul(x, params[0]), params[1]);
+    if (x.shape().rank() == 2) return b.batch_norm(x, params);
+    return swapped(b, b.batch_norm(swapped(b, x), params));
+}
+
+// The norm `name` of a block where it stands `here`; otherwise x, and no parameters.
+Value normed(Builder& b, NormPlace here, std::string_view name, Value x, const ResmlpConfig& c) {
+    return c.norm_place == here ? normed(b, x, norm_params(b, name, c), c) : x;
+}
 
 // Lets loading fit the weights to another grid of patches.
 LinearOptions over_patches(const ResmlpConfig& c) {
@@ -94,13 +114,17 @@ Value convolved(Builder& b, Value maps, Communication kind) {
     return b.conv2d("attn.1", b.conv2d("attn.0", maps, dim, per_channel), dim);
 }
 
+Value feed(Builder& b, std::string_view name, Value x, const ResmlpConfig& c) {
+    return mlp(b, name, x, c.mlp_ratio, {}, 0, c.activation);
+}
+
 // The exchange among patches, [B, N, D] → [B, N, D].
 Value communicate(Builder& b, Value x, const ResmlpConfig& c) {
     const Builder::Scope exchange = b.attention_scope();
     const Value rows = swapped(b, x);  // [B, D, N]
     if (c.communication == Communication::linear)
         return swapped(b, b.linear("attn", rows, rows.extent(2), over_patches(c)));
-    if (c.communication == Communication::mlp) return swapped(b, mlp(b, "attn", rows, c.mlp_ratio));
+    if (c.communication == Communication::mlp) return swapped(b, feed(b, "attn", rows, c));
     const Grid grid = patch_grid(c.image_size, c.patch);
     const Value maps = b.reshape(rows, {Shape::kBatch, c.dim, grid.height, grid.width});
     return swapped(b, b.reshape(convolved(b, maps, c.communication), rows.shape()));
@@ -116,11 +140,14 @@ Value joined(Builder& b, Value x, Value branch, std::string_view gamma, const Re
 Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
     const Builder::Scope scope = b.block_scope("blocks", index);
     const double drop_path = block_drop_path(c, index, c.depth);
-    if (c.communication != Communication::none)
-        x = joined(b, x, communicate(b, normed(b, "norm1", x, c), c), "gamma_1", c, drop_path,
-                   2 * index);
-    return joined(b, x, mlp(b, "mlp", normed(b, "norm2", x, c), c.mlp_ratio), "gamma_2", c,
-                  drop_path, 2 * index + 1);
+    if (c.communication != Communication::none) {
+        const Value mixed = communicate(b, normed(b, NormPlace::pre, "norm1", x, c), c);
+        x = joined(b, x, mixed, "gamma_1", c, drop_path, 2 * index);
+        x = normed(b, NormPlace::post, "norm1", x, c);
+    }
+    const Value fed = feed(b, "mlp", normed(b, NormPlace::pre, "norm2", x, c), c);
+    x = joined(b, x, fed, "gamma_2", c, drop_path, 2 * index + 1);
+    return normed(b, NormPlace::post, "norm2", x, c);
 }
 
 // CaiT's class layer with a learned weight per patch in place of attention: cls [B, 1, D], patches
@@ -129,14 +156,16 @@ Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
 Value class_layer(Builder& b, std::int64_t index, Value cls, Value patches, const ResmlpConfig& c) {
     const Builder::Scope scope = b.block_scope("blocks_token_only", index);
     const std::int64_t ratio_index = 2 * (c.depth + index);
-    const Value rows = swapped(b, normed(b, "norm1", patches, c));  // [B, D, N]
+    const Value rows = swapped(b, normed(b, NormPlace::pre, "norm1", patches, c));  // [B, D, N]
     const Value gathered = [&] {
         const Builder::Scope exchange = b.attention_scope();
         return swapped(b, b.linear("attn", rows, 1, over_patches(c)));
     }();
     cls = joined(b, cls, gathered, "gamma_1", c, 0, ratio_index);
-    return joined(b, cls, mlp(b, "mlp", normed(b, "norm2", cls, c), c.mlp_ratio), "gamma_2", c, 0,
-                  ratio_index + 1);
+    cls = normed(b, NormPlace::post, "norm1", cls, c);
+    const Value fed = feed(b, "mlp", normed(b, NormPlace::pre, "norm2", cls, c), c);
+    cls = joined(b, cls, fed, "gamma_2", c, 0, ratio_index + 1);
+    return normed(b, NormPlace::post, "norm2", cls, c);
 }
 
 void record(Builder& b, const ResmlpConfig& c) {
@@ -149,7 +178,7 @@ void record(Builder& b, const ResmlpConfig& c) {
         cls = class_token(b, c.dim, 0.02);
         for (std::int64_t i = 0; i < c.class_layers; ++i) cls = class_layer(b, i, cls, x, c);
     }
-    const Affine norm = norm_params(b, "norm", c);
+    const std::vector<Value> norm = norm_params(b, "norm", c);
     b.output("tokens", [&] { return normed(b, x, norm, c); });
     const Value features = cls ? normed(b, token_vector(b, cls, 0), norm, c)
                                : b.reduce(normed(b, x, norm, c), op::Reduce::Kind::mean, {1});

@@ -23,10 +23,17 @@ std::string_view base_of(Publisher publisher) {
             return "https://github.com/huggingface/pytorch-image-models/releases/download/"
                    "v0.1-tpu-weights/";
         case Publisher::volo: return "https://github.com/sail-sg/volo/releases/download/volo_1/";
+        case Publisher::dinov2: return "https://dl.fbaipublicfiles.com/dinov2/";
         case Publisher::ceit_page: return "https://github.com/coeusguo/ceit";
         case Publisher::deepvit_page: return "https://github.com/zhoudaquan/dvit_repo";
     }
     return "";
+}
+
+// dinov2_vits14_reg4_pretrain.pth lies in dinov2_vits14/, as does the one without registers.
+std::string_view folder_of(const PublishedWeights& weights) {
+    if (weights.publisher != Publisher::dinov2) return "";
+    return weights.name.substr(0, weights.name.find('_', weights.name.find('_') + 1));
 }
 
 }  // namespace
@@ -37,7 +44,8 @@ bool PublishedWeights::by_hand() const {
 
 std::string PublishedWeights::address() const {
     if (by_hand()) return std::string(base_of(publisher));
-    return fmt::format("{}{}{}", base_of(publisher), name,
+    const std::string_view folder = folder_of(*this);
+    return fmt::format("{}{}{}{}{}", base_of(publisher), folder, folder.empty() ? "" : "/", name,
                        publisher == Publisher::timm_hub ? "/resolve/main/model.safetensors" : "");
 }
 

@@ -18,6 +18,7 @@ enum class Publisher {
     timm_rsb,   // timm's releases: "ResNet strikes back"
     timm_tpu,   // timm's releases: trained on TPUs
     volo,       // VOLO's release
+    dinov2,     // the file host of the DINOv2 authors, a folder for each trunk
     ceit_page,  // no direct address: a page with a link for people
     deepvit_page,
 };

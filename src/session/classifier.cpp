@@ -104,7 +104,7 @@ std::vector<Answer> Classifier::classify(const Pixels& pixels, std::size_t top) 
 }
 
 std::vector<std::vector<Answer>> Classifier::classify(const Tensor& images, std::size_t top) const {
-    const Tensor logits = state_->session.run(images).at("logits");
+    const Tensor logits = state_->session.run(images, {"logits"}).at("logits");
     const auto count = std::size_t(logits.shape()[0]), classes = std::size_t(logits.shape()[1]);
     std::vector<std::vector<Answer>> answers;
     for (std::size_t i = 0; i < count; ++i)

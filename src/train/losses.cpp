@@ -78,6 +78,7 @@ void LossInput::take(const TorchTensors& outputs) {
     logits = get("logits");
     logits_class = get("logits_class");
     logits_dist = get("logits_dist");
+    logits_second = get("logits_second");
     logits_aux = get("logits_aux");
 }
 
@@ -102,6 +103,8 @@ LossResult Loss::operator()(const LossInput& input) const {
 
     LossResult result;
     result.total = label_loss(logits, input);
+    if (input.logits_second.defined())
+        result.total = 0.5 * (result.total + label_loss(wide(input.logits_second), input));
     result.correct = hits(logits, input);
     result.parts["labels"] = result.total.detach();
     if (loss_.name == LossKind::token_label) {
@@ -210,7 +213,11 @@ std::vector<std::string> Loss::taps_of(const Graph& model) const {
     const bool distills = distill_.kind != Distillation::none;
     const bool has_dist = has_param(model, "head_dist.weight");
     const bool has_aux = has_param(model, "aux_head.weight");
-    if (has_dist || has_aux) taps.emplace_back("logits_class");
+    const bool has_second = has_param(model, "head_second.weight");
+    if (has_dist || has_aux || has_second) taps.emplace_back("logits_class");
+    if (has_second && loss_.cosub)
+        throw UsageError("loss.cosub: expected a model with one class token, found two");
+    if (has_second) taps.emplace_back("logits_second");
     if (distills && has_dist) taps.emplace_back("logits_dist");
     if (loss_.name == LossKind::token_label) {
         if (!has_aux)

@@ -19,6 +19,7 @@ struct LossInput {
     at::Tensor logits;         // [B, K]
     at::Tensor logits_class;   // [B, K] of the class token; stands for `logits` where defined
     at::Tensor logits_dist;    // [B, K] of the distillation token
+    at::Tensor logits_second;  // [B, K] of a second class token, which learns from the same labels
     at::Tensor logits_aux;     // [B, N, K] of every token
     at::Tensor labels;         // [B] int64
     at::Tensor targets;        // [B, K] mixed or smoothed already; stands for `labels`

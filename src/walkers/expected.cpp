@@ -38,6 +38,8 @@ std::vector<ExpectedTensor> expected_tensors(const Graph& graph) {
             tensor.grid_height = spec.role.grid_height;
             tensor.grid_width = spec.role.grid_width;
             tensor.prefix_tokens = spec.role.prefix;
+            tensor.rule = spec.role.rule;
+            tensor.prefix_in_tokens = spec.role.prefix_in_tokens;
         }
         if (spec.role.kind == ParamRole::Kind::patch_mixing) {
             tensor.kind = ExpectedTensor::Kind::patch_mixing;

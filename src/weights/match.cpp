@@ -48,6 +48,11 @@ Tensor repeated(const Tensor& token, const Shape& shape) {
     return result;
 }
 
+// BatchNorm's step counters, and the token that stands for hidden patches while a backbone learns.
+bool is_for_training(std::string_view name) {
+    return name.ends_with(".num_batches_tracked") || name == "mask_token";
+}
+
 // Everything that does not fit, for one message.
 struct Misfits {
     std::vector<std::string> missing, unexpected, wrong_shape;
@@ -70,6 +75,7 @@ public:
 
     Matched run(std::span<const ExpectedTensor> expected, std::span<const Rename> renames) {
         index_file(expected, renames);
+        const bool backbone = options_.may_lack_heads && lacks_heads(expected);
         for (const ExpectedTensor& wanted : expected) {
             if (wanted.kind == ExpectedTensor::Kind::left_out) continue;
             const auto found = by_name_.find(wanted.name);
@@ -78,6 +84,8 @@ public:
                 place(wanted, *found->second);
             else if (stacked != by_name_.end())
                 place_row(wanted, *stacked->second);
+            else if (backbone && wanted.kind == ExpectedTensor::Kind::class_axis0)
+                make_head(wanted);
             else if (wanted.required)
                 misfits_.missing.push_back(
                     fmt::format("{} {}", wanted.name, wanted.shape.to_string()));
@@ -109,7 +117,7 @@ private:
                 });
                 if (part != left_out.end())
                     note(fmt::format("{} left out: the model is set to do without it", *part));
-                else if (!name.ends_with(".num_batches_tracked"))
+                else if (!is_for_training(name))
                     misfits_.unexpected.push_back(printable(entry.name));
             } else if (!by_name_.emplace(name, &entry.tensor).second) {
                 throw Error(fmt::format("{}: tensor '{}' is there twice, once as '{}'", file_name_,
@@ -157,6 +165,20 @@ private:
             note(fmt::format("{} divided into a head for each of {} classes",
                              head_of(wanted.stacked), wanted.rows));
         }
+    }
+
+    // Whether not one tensor of a class head is there: half a head is a damaged file.
+    bool lacks_heads(std::span<const ExpectedTensor> expected) const {
+        return std::ranges::none_of(expected, [&](const ExpectedTensor& wanted) {
+            return wanted.kind == ExpectedTensor::Kind::class_axis0 &&
+                   by_name_.contains(wanted.name);
+        });
+    }
+
+    void make_head(const ExpectedTensor& wanted) {
+        result_.fresh.push_back(wanted.name);
+        note(fmt::format("{} made anew for {} classes: the file has none", head_of(wanted.name),
+                         wanted.shape[0]));
     }
 
     static std::string head_of(const std::string& name) { return name.substr(0, name.rfind('.')); }

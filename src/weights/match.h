@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cait/tensor.h"
+#include "core/position_rule.h"
 #include "core/rename.h"
 #include "weights/weight_file.h"
 
@@ -36,13 +37,19 @@ struct ExpectedTensor {
     Kind kind = Kind::plain;
     std::int64_t grid_height = 0, grid_width = 0;  // of a position or a patch mix
     std::int64_t prefix_tokens = 0;                // of a position
-    std::string stacked{};                         // of a class row, and its number among `rows`
+    PositionRule rule = PositionRule::plain;       // of a position that has to be resized
+    // Of a position: without its prefix rows it fits too. They are zero then, as the tokens have
+    // taken them in.
+    bool prefix_in_tokens = false;
+    std::string stacked{};  // of a class row, and its number among `rows`
     std::int64_t row = 0, rows = 0;
     bool required = true;
 };
 
 struct MatchOptions {
     bool allow_non_finite = false;
+    // A backbone alone fits: class heads of which the file has nothing at all are made anew.
+    bool may_lack_heads = false;
 };
 
 struct Matched {
@@ -52,8 +59,9 @@ struct Matched {
 };
 
 // Shapes that differ only by extents of 1 fit. The grid of a position embedding or a patch mix is
-// taken as square unless the metadata key "cait.image_grid" ("HxW") says otherwise. BatchNorm's
-// step counters ("num_batches_tracked") are ignored. Throws one Error of one line with all misfits.
+// taken as square unless the metadata key "cait.image_grid" ("HxW") says otherwise. What only
+// training reads is ignored: BatchNorm's step counters ("num_batches_tracked") and "mask_token".
+// Throws one Error of one line with all misfits.
 Matched match_weights(const WeightFile& file, const std::string& file_name,
                       std::span<const ExpectedTensor> expected, std::span<const Rename> renames,
                       const MatchOptions& options = {});

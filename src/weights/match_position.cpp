@@ -81,9 +81,21 @@ Tensor drop_prefix(const Tensor& pos, std::int64_t prefix, std::int64_t keep) {
     return result;
 }
 
-GridFit adapt(const ExpectedTensor& wanted, Tensor pos, const Source& source) {
+// Puts `prefix` rows of zeros in front.
+Tensor add_prefix(const Tensor& pos, std::int64_t prefix) {
+    const std::int64_t rows = pos.shape()[1], dim = pos.shape()[2];
+    Tensor result = Tensor::zeros(DType::f32, {1, prefix + rows, dim});
+    std::ranges::copy(pos.floats(), result.mutable_floats().begin() + prefix * dim);
+    return result;
+}
+
+GridFit adapt(const ExpectedTensor& wanted, Tensor pos, Source source) {
     const Grid target{wanted.grid_height, wanted.grid_width};
     GridFit fit;
+    if (source.prefix == 0 && wanted.prefix_in_tokens) {
+        pos = add_prefix(pos, wanted.prefix_tokens);
+        source.prefix = wanted.prefix_tokens;
+    }
     if (source.prefix < wanted.prefix_tokens) {
         fit.problem =
             fmt::format("expected {} prefix tokens, found {}", wanted.prefix_tokens, source.prefix);
@@ -95,8 +107,9 @@ GridFit adapt(const ExpectedTensor& wanted, Tensor pos, const Source& source) {
                                source.prefix - wanted.prefix_tokens, source.prefix);
     }
     if (source.grid != target) {
-        pos = resize_position_embedding(pos, wanted.prefix_tokens, source.grid.height,
-                                        source.grid.width, target.height, target.width);
+        pos =
+            resize_position_embedding(pos, wanted.prefix_tokens, source.grid.height,
+                                      source.grid.width, target.height, target.width, wanted.rule);
         fit.note += fmt::format("{}position embedding {} resized: {}x{} -> {}x{}",
                                 fit.note.empty() ? "" : ", ", wanted.name, source.grid.height,
                                 source.grid.width, target.height, target.width);

@@ -5,13 +5,16 @@
 #include <cstdint>
 
 #include "cait/tensor.h"
+#include "core/position_rule.h"
 
 namespace cait {
 
 // pos is float32 [1, prefix + from_h * from_w, D]; the prefix rows (class token …) are kept as they
-// are. Bicubic with a = -0.75, pixel centres aligned, borders clamped, no antialiasing: the numbers
-// of PyTorch's interpolate(mode='bicubic', align_corners=False).
+// are. Bicubic, pixel centres aligned, borders clamped: the numbers of PyTorch's
+// interpolate(mode='bicubic', align_corners=False) with what the rule adds to it. An equal grid is
+// left alone under every rule.
 Tensor resize_position_embedding(const Tensor& pos, std::int64_t prefix, std::int64_t from_h,
-                                 std::int64_t from_w, std::int64_t to_h, std::int64_t to_w);
+                                 std::int64_t from_w, std::int64_t to_h, std::int64_t to_w,
+                                 PositionRule rule = PositionRule::plain);
 
 }  // namespace cait

@@ -100,7 +100,9 @@ std::optional<PickleId> lookup(const PickleDocument& pickle, PickleId dict, std:
 // The wrapped dictionary, or the root itself when none of the usual keys leads to one.
 PickleId choose(const PickleDocument& pickle, bool prefer_ema) {
     using namespace std::string_view_literals;
-    constexpr std::array kPlain{"model"sv, "state_dict"sv, "model_state_dict"sv};
+    // DINO's teacher is the average of its student, and what its authors evaluate.
+    constexpr std::array kPlain{"model"sv, "state_dict"sv, "model_state_dict"sv, "teacher"sv,
+                                "student"sv};
     constexpr std::array kAveraged{"model_ema"sv, "state_dict_ema"sv};
     std::vector<std::string_view> keys(kPlain.begin(), kPlain.end());
     keys.insert(prefer_ema ? keys.begin() : keys.end(), kAveraged.begin(), kAveraged.end());

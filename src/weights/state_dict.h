@@ -18,9 +18,9 @@ struct StateDict {
     std::vector<std::string> skipped;  // what is not a tensor, containers without any as one name
 };
 
-// Takes the dictionary under `model`, `state_dict` or `model_state_dict`, else the averaged one
-// under `model_ema` or `state_dict_ema` (which comes first when preferred), else the whole. Nested
-// containers that hold tensors are flattened, their names joined by dots.
+// Takes the dictionary under `model`, `state_dict`, `model_state_dict`, `teacher` or `student`,
+// else the averaged one under `model_ema` or `state_dict_ema` (which comes first when preferred),
+// else the whole. Nested containers that hold tensors are flattened, their names joined by dots.
 StateDict find_state_dict(const PickleDocument& pickle, bool prefer_ema, const std::string& file);
 
 }  // namespace cait

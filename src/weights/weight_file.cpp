@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "cait/error.h"
@@ -80,6 +81,35 @@ void strip_wrapper_prefix(std::vector<NamedTensor>& tensors) {
     }
 }
 
+constexpr std::string_view kBackbone = "backbone.";
+
+bool starts_with_any(const NamedTensor& tensor, std::span<const std::string_view> prefixes) {
+    return std::ranges::any_of(prefixes, [&](auto p) { return tensor.name.starts_with(p); });
+}
+
+// DINO and DINOv2 train a backbone below projection heads, and save both: the backbone is the
+// model, and nothing reads the projections any more. A classifier on a backbone stays beside it.
+void unwrap_backbone(WeightFile& file) {
+    constexpr std::array kProjections{"head.mlp."sv, "head.last_layer."sv, "dino_head."sv,
+                                      "ibot_head."sv};
+    constexpr std::array kParts{kBackbone, "head."sv, "dino_head."sv, "ibot_head."sv};
+    std::unordered_set<std::string_view> inner;
+    for (const NamedTensor& t : file.tensors) {
+        if (!starts_with_any(t, kParts)) return;
+        std::string_view name = t.name;
+        if (name.starts_with(kBackbone)) name.remove_prefix(kBackbone.size());
+        if (!inner.insert(name).second) return;  // two of one name: not what it looks like
+    }
+    if (std::ranges::none_of(file.tensors,
+                             [](const NamedTensor& t) { return t.name.starts_with(kBackbone); }))
+        return;
+    for (const NamedTensor& t : file.tensors)
+        if (starts_with_any(t, kProjections)) file.skipped.push_back(t.name);
+    std::erase_if(file.tensors, [&](const auto& t) { return starts_with_any(t, kProjections); });
+    for (NamedTensor& t : file.tensors)
+        if (t.name.starts_with(kBackbone)) t.name.erase(0, kBackbone.size());
+}
+
 }  // namespace
 
 WeightFile open_weights(const std::filesystem::path& path, const OpenOptions& options) {
@@ -106,6 +136,7 @@ WeightFile open_weights_bytes(const std::shared_ptr<const void>& owner,
                 .skipped = {}};
     }
     strip_wrapper_prefix(file.tensors);
+    unwrap_backbone(file);
     return file;
 }
 

@@ -32,7 +32,9 @@ struct OpenOptions {
 };
 
 // Detects the container by its bytes. A prefix common to all names that only tells how the model
-// was wrapped ("module.", "_orig_mod.") is removed. Throws Error, in one line that names the file.
+// was wrapped ("module.", "_orig_mod.") is removed, and so is "backbone.", whether or not a head
+// stands beside it; the projection heads of DINO are skipped. Throws Error, in one line that names
+// the file.
 WeightFile open_weights(const std::filesystem::path& path, const OpenOptions& options = {});
 
 // The same for bytes that `owner` keeps alive; `name` stands for the file in error messages.

@@ -71,25 +71,31 @@ class ClassAttention(nn.Module):
 class Block(nn.Module):
     """The parts that both kinds of block share; `gamma` is the size of the residual factors."""
 
-    def __init__(self, dim, mlp_ratio, attention, gamma):
+    def __init__(self, dim, mlp_ratio, attention, gamma, norm_place):
         super().__init__()
-        self.norm1 = layer_norm(dim)
+        self.norm_place = norm_place
+        if norm_place != "none":
+            self.norm1 = layer_norm(dim)
         self.attn = attention
-        self.norm2 = layer_norm(dim)
+        if norm_place != "none":
+            self.norm2 = layer_norm(dim)
         self.mlp = Mlp(dim, int(dim * mlp_ratio))
         if gamma:
             self.gamma_1 = nn.Parameter(torch.empty(gamma))
             self.gamma_2 = nn.Parameter(torch.empty(gamma))
 
+    def norm(self, number, here, x):
+        return getattr(self, f"norm{number}")(x) if self.norm_place == here else x
+
     def add(self, x, attended):
         first, second = getattr(self, "gamma_1", 1), getattr(self, "gamma_2", 1)
-        x = x + first * attended
-        return x + second * self.mlp(self.norm2(x))
+        x = self.norm(1, "post", x + first * attended)
+        return self.norm(2, "post", x + second * self.mlp(self.norm(2, "pre", x)))
 
 
 class SelfBlock(Block):
     def forward(self, x):
-        return self.add(x, self.attn(self.norm1(x)))
+        return self.add(x, self.attn(self.norm(1, "pre", x)))
 
 
 class ClassBlock(Block):
@@ -98,7 +104,7 @@ class ClassBlock(Block):
         self.in_keys = in_keys
 
     def forward(self, patches, tokens):
-        queries, source = self.norm1(tokens), self.norm1(patches)
+        queries, source = self.norm(1, "pre", tokens), self.norm(1, "pre", patches)
         if self.in_keys:
             source = torch.cat((queries, source), dim=1)
         return self.add(tokens, self.attn(queries, source))
@@ -108,7 +114,7 @@ class VariantCait(nn.Module):
     def __init__(self, image_size, channels, classes, patch, dim, depth, heads, mlp_ratio,
                  class_layers, class_stage="attention", class_insert=0, class_in_keys=True,
                  class_scale=True, talking_heads="both", residual="layerscale",
-                 distill_token=False):
+                 distill_token=False, norm_place="pre"):
         super().__init__()
         gamma = {"layerscale": dim, "scalar": 1, "none": 0}[residual]
         self.class_stage, self.class_insert = class_stage, class_insert
@@ -120,12 +126,12 @@ class VariantCait(nn.Module):
             self.dist_token = nn.Parameter(torch.empty(1, 1, dim))
             self.head_dist = nn.Linear(dim, classes)
         self.blocks = nn.ModuleList(
-            SelfBlock(dim, mlp_ratio, SelfAttention(dim, heads, talking_heads), gamma)
+            SelfBlock(dim, mlp_ratio, SelfAttention(dim, heads, talking_heads), gamma, norm_place)
             for _ in range(depth))
         if class_stage == "attention":
             self.blocks_token_only = nn.ModuleList(
                 ClassBlock(dim, mlp_ratio, ClassAttention(dim, heads),
-                           gamma if class_scale else 0, in_keys=class_in_keys)
+                           gamma if class_scale else 0, norm_place, in_keys=class_in_keys)
                 for _ in range(class_layers))
         self.norm = layer_norm(dim)
         self.head = nn.Linear(dim, classes)

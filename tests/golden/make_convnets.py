@@ -26,18 +26,27 @@ TIMM = f"timm {timm.__version__}"
 RESNETS = {"resnet18": ("2,2,2,2", "false"), "resnet34": ("3,4,6,3", "false"),
            "resnet50": ("3,4,6,3", "true"), "resnet101": ("3,4,23,3", "true"),
            "resnet152": ("3,8,36,3", "true")}
+# Groups, width of a group, and whether stem and shortcuts are those of ResNet-D.
+GROUPED = {"resnet50d": ("1", "64", True), "resnext50_32x4d": ("32", "4", False),
+           "resnext50d_32x4d": ("32", "4", True), "resnext50d_32x8d": ("32", "8", True)}
+STEM = dict(groups="1", group_width="64", stem_kernel="7", stem_stride="2", stem_pool="true",
+            deep_stem="false", average_shortcut="false")
 REGNETS = {"regnety_040": ("128,192,512,1088", "2,6,12,2", "64"),
            "regnety_080": ("168,448,896,2016", "2,4,10,1", "56"),
            "regnety_080_tv": ("224,448,896,2016", "2,4,10,1", "56"),
            "regnety_120": ("224,448,896,2240", "2,5,11,1", "112"),
            "regnety_160": ("224,448,1232,3024", "2,4,11,1", "112")}
 COMMON = dict(image_size="224", channels="3", classes="1000")
-PRESETS = ({name: dict(width="64", blocks=blocks, bottleneck=bottleneck, pool="average")
+PRESETS = ({name: STEM | dict(width="64", blocks=blocks, bottleneck=bottleneck, pool="average")
             for name, (blocks, bottleneck) in RESNETS.items()} |
+           {name: STEM | dict(width="64", blocks="3,4,6,3", bottleneck="true", pool="average",
+                              groups=groups, group_width=width) |
+            (dict(stem_kernel="3", deep_stem="true", average_shortcut="true") if deep else {})
+            for name, (groups, width, deep) in GROUPED.items()} |
            {name: dict(stem="32", widths=widths, depths=depths, group=group, se_ratio="0.25")
             for name, (widths, depths, group) in REGNETS.items()})
 # What torchvision has with the same parameters.
-SAME_IN_TORCHVISION = {name: name for name in RESNETS} | {
+SAME_IN_TORCHVISION = {name: name for name in [*RESNETS, "resnext50_32x4d"]} | {
     "regnety_080_tv": "regnet_y_8gf", "regnety_160": "regnet_y_16gf"}
 STEPS = 10
 ROUNDING = 2e-7  # relative, a few times that of fp32
@@ -47,18 +56,37 @@ def numbers(text):
     return [int(number) for number in text.split(",")]
 
 
+def build_stem(model, config):
+    """timm's stem always has 64 channels and takes photographs."""
+    width, channels, stride = (int(config[key]) for key in ("width", "channels", "stem_stride"))
+    kernel, half = int(config["stem_kernel"]), width // 2
+    if config["deep_stem"] == "true":
+        model.conv1 = nn.Sequential(
+            nn.Conv2d(channels, half, 3, stride=stride, padding=1, bias=False),
+            nn.BatchNorm2d(half), nn.ReLU(), nn.Conv2d(half, half, 3, padding=1, bias=False),
+            nn.BatchNorm2d(half), nn.ReLU(), nn.Conv2d(half, width, 3, padding=1, bias=False))
+    else:
+        model.conv1 = nn.Conv2d(channels, width, kernel, stride=stride, padding=kernel // 2,
+                                bias=False)
+    model.bn1 = nn.BatchNorm2d(width)
+    if config["stem_pool"] == "false":
+        model.maxpool = nn.Identity()
+
+
 def build_resnet(config):
     block = Bottleneck if config["bottleneck"] == "true" else BasicBlock
     width, channels, blocks = int(config["width"]), int(config["channels"]), config["blocks"]
     widths = [width << stage for stage in range(4)]
+    groups = dict(cardinality=int(config["groups"]), base_width=int(config["group_width"]))
+    deep = dict(stem_width=32, stem_type="deep") if config["deep_stem"] == "true" else {}
+    average = config["average_shortcut"] == "true"
     model = ResNet(block, numbers(blocks), channels=widths, in_chans=channels,
-                   num_classes=int(config["classes"]))
-    if width != 64:  # timm's stem always has 64 channels
-        model.conv1 = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
-        model.bn1 = nn.BatchNorm2d(width)
+                   num_classes=int(config["classes"]), avg_down=average, **groups, **deep)
+    if width != 64 or any(config[key] != STEM[key] for key in STEM if key.startswith("stem")):
+        build_stem(model, config)
         stages, _ = make_blocks([block] * 4, widths, numbers(blocks), width, act_layer=nn.ReLU,
-                                norm_layer=nn.BatchNorm2d, cardinality=1, base_width=64,
-                                aa_layer=None)
+                                norm_layer=nn.BatchNorm2d, aa_layer=None, avg_down=average,
+                                **groups)
         for name, stage in stages:
             setattr(model, name, stage)
     if config["pool"] == "attention":
@@ -148,6 +176,24 @@ def resnet_cases():
              channels=1),
         case("attention_pool_64x96", "resnet50", [*both, "class_attention.0"],
              **small | dict(image_size="64x96"), blocks="1,2,1,1", pool="attention"),
+        case("resnext50_32x4d_96", "resnext50_32x4d", [], batch=1, image_size="96"),
+        case("resnet50d_96", "resnet50d", [], batch=1, image_size="96"),
+        case("resnext50d_32x8d_64", "resnext50d_32x8d", [], batch=1, image_size="64"),
+        case("grouped_odd_53x71", "resnext50_32x4d", ["features"], width=16, groups=4, group_width=16,
+             image_size="53x71", blocks="1,2,1,1"),
+        case("d_odd_53x71", "resnext50d_32x4d", ["features"], width=16, groups=4, group_width=16,
+             image_size="53x71", blocks="1,2,1,1"),
+        # A published Tiny-ImageNet ResNet-18: 7x7 at stride 1, on images of 64 pixels.
+        case("tiny_imagenet_64", "resnet18", ["features"], batch=1, image_size="64",
+             stem_stride=1, classes=200),
+        case("no_pool_64", "resnet18", ["features"], **small, blocks="1,1,1,1", stem_stride=1,
+             stem_pool="false"),
+        # The usual ResNet-18 for CIFAR: 3x3 at stride 1, no pool.
+        case("cifar_32", "resnet18", ["features"], batch=1, image_size="32", stem_kernel=3,
+             stem_stride=1, stem_pool="false"),
+        case("stem_3_stride_2", "resnet50", ["features"], **small, blocks="1,1,1,1", stem_kernel=3),
+        case("deep_stem_stride_1", "resnet50d", ["features"], **small | dict(image_size="32"),
+             blocks="1,1,1,1", stem_stride=1, stem_pool="false"),
     ]
 
 
@@ -236,13 +282,19 @@ def write_training(family, model, settings, rate):
     print("losses", " ".join(f"{loss:.6f}" for loss in losses))
 
 
+def registered(name):
+    """What timm has under a name; the thesis' ResNeXt-50D 32x8 is its 32x4 with wider groups."""
+    wider = dict(base_width=8) if name == "resnext50d_32x8d" else {}
+    return timm.create_model(name.replace("32x8d", "32x4d"), **wider)
+
+
 @torch.no_grad()
 def check_presets():
     """Our table of presets must describe what timm registers under the same names."""
     for name in PRESETS:
         with torch.device("meta"):
             ours, _ = build(name, {})
-            theirs = timm.create_model(name)
+            theirs = registered(name)
         shapes = [{key: value.shape for key, value in model.state_dict().items()}
                   for model in (ours, theirs)]
         assert shapes[0] == shapes[1], name
@@ -252,11 +304,11 @@ def write_counts(family, names):
     rows = []
     for name in names:
         with torch.device("meta"):
-            row = count(timm.create_model(name), 224)
+            row = count(registered(name), 224)
         if name in SAME_IN_TORCHVISION:
             other = torchvision.models.get_model(SAME_IN_TORCHVISION[name]).to("meta")
             assert row == count(other, 224), name
-        rows.append({"name": name, "registered_in_timm": True} | row)
+        rows.append({"name": name, "registered_in_timm": timm.is_model(name)} | row)
         print(f"{name:16} {row['params'] / 1e6:8.2f} M {row['macs'] / 1e9:8.2f} GMAC")
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
     about = json.dumps({"reference": TIMM, "counted": HOW})[1:-1]
@@ -269,10 +321,13 @@ def main():
     write_cases("regnet", regnet_cases())
     write_training("resnet", "resnet50",
                    {"width": "4", "blocks": "2,1,1,1", "image_size": "64x80"}, 2e-4)
+    write_training("resnet_grouped", "resnext50d_32x4d",
+                   {"width": "4", "groups": "2", "group_width": "32", "blocks": "1,1,1,1",
+                    "image_size": "64x80"}, 1e-4)
     write_training("regnet", "regnety_160",
                    {"stem": "8", "widths": "16,24,32,48", "depths": "1,2,1,1", "group": "8",
                     "image_size": "64x80"}, 0.02)
-    write_counts("resnet", RESNETS)
+    write_counts("resnet", [*RESNETS, *GROUPED])
     write_counts("regnet", REGNETS)
 
 

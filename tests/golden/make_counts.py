@@ -8,6 +8,7 @@ import pathlib
 
 import timm
 import torch
+from make_models import registered as from_timm
 from timm.layers import Attention, set_fused_attn
 from timm.models.cait import Cait, ClassAttn, TalkingHeadAttn
 from torch import nn
@@ -26,7 +27,7 @@ OTHERS = ([f"vit_{size}_patch16_224" for size in ("tiny", "small", "base", "larg
           ["vit_huge_patch14_224"] +
           [f"deit_{size}_{kind}patch16_224" for size in ("tiny", "small", "base")
            for kind in ("", "distilled_")] +
-          [f"deit3_{size}_patch16_224" for size in ("small", "medium", "base", "large")] +
+          [f"deit3_{size}_patch16_224" for size in ("tiny", "small", "medium", "base", "large")] +
           ["deit3_huge_patch14_224"])
 
 
@@ -73,8 +74,8 @@ def main():
                 assert row == count(timm.create_model(name, num_classes=1000), size), name
             rows.append({"name": name, "registered_in_timm": name in registered} | row)
         for name in OTHERS:
-            row = count(timm.create_model(name, num_classes=1000), 224)
-            rows.append({"name": name, "registered_in_timm": True} | row)
+            row = count(from_timm(name, num_classes=1000), 224)
+            rows.append({"name": name, "registered_in_timm": name in registered} | row)
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
     about = json.dumps({"reference": f"timm {timm.__version__}", "counted": HOW})[1:-1]
     PATH.write_text(f'{{{about},\n "models": [\n{lines}\n]}}\n')

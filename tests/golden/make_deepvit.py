@@ -22,6 +22,8 @@ PRESETS = {
     "deepvit_32b": PLAIN | dict(depth="32"),
     "deepvit_s": CONV | dict(dim="396", depth="16", plain_blocks="11", map_scale="true"),
     "deepvit_l": CONV | dict(dim="420", depth="32", plain_blocks="20", map_scale="false"),
+    "deepvit_l_384": CONV | dict(image_size="384", dim="420", depth="32", plain_blocks="20",
+                                 map_scale="false"),
 }
 # The bias before a batch norm has no gradient, yet in fp32 the norm of these maps, whose values are
 # close together, leaves 1e-6 to 1e-5 of it. Weak branches keep that below the tests' bound.
@@ -85,6 +87,7 @@ def cases():
              residual_scale=4),
         case("no_reattention", plain, maps, **small | dict(plain_blocks=3, image_size="16x24")),
         case("map_scale", plain, maps, **small, image_size="16x24", map_scale="true"),
+        case("l_384_depth3", "deepvit_l_384", ["features"], depth=3, plain_blocks=2, batch=1),
     ]
 
 
@@ -93,7 +96,8 @@ def official_models():
     return {"deepvit_16b": theirs.deepvit_patch16_224_re_attn_16b,
             "deepvit_24b": theirs.deepvit_patch16_224_re_attn_24b,
             "deepvit_32b": theirs.deepvit_patch16_224_re_attn_32b,
-            "deepvit_s": theirs.deepvit_S, "deepvit_l": theirs.deepvit_L}
+            "deepvit_s": theirs.deepvit_S, "deepvit_l": theirs.deepvit_L,
+            "deepvit_l_384": theirs.deepvit_L_384}
 
 
 def check_presets():
@@ -115,7 +119,8 @@ def main():
     official.make_cases("deepvit", REPOSITORY, cases(), PRESETS, build, read)
     official.make_training("deepvit", REPOSITORY, TRAINING, LEARNING_RATE, PRESETS, build)
     official.make_counts("deepvit", REPOSITORY,
-                         {name: (create, 224) for name, create in official_models().items()})
+                         {name: (create, int(PRESETS[name]["image_size"]))
+                          for name, create in official_models().items()})
 
 
 if __name__ == "__main__":

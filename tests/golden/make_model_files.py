@@ -1,7 +1,8 @@
 """A tiny CaiT as the files that people have, and the logits that timm gives for it.
 
 Written to ../e2e/data: the wrapping of the official CaiT checkpoints ({"model": {"module.…"}} beside
-an args Namespace) in both of PyTorch's containers, and a tiny DeiT III under timm's own names.
+an args Namespace) in both of PyTorch's containers, a tiny DeiT III and a tiny DINOv2 with registers
+under timm's own names, and a tiny ViT as DINO's training saves it.
 """
 import argparse
 import collections
@@ -11,6 +12,7 @@ import pathlib
 import numpy as np
 import torch
 from safetensors.torch import save_file
+from timm.layers import SwiGLUPacked
 from timm.models.cait import Cait
 from timm.models.vision_transformer import VisionTransformer
 
@@ -44,6 +46,28 @@ def main():
     save_file({k: v.contiguous() for k, v in deit3.state_dict().items()},
               FOLDER / "tiny_deit3_timm.safetensors")
     np.save(FOLDER / "tiny_deit3_logits.npy", logits_of(deit3, x))
+
+    backbone = SIZES | dict(num_classes=0)
+    # SwiGLU's width by DINOv2's rule: two thirds of 4 * 16, up to a multiple of 8, and both halves.
+    dinov2 = VisionTransformer(**backbone, init_values=1e-5, reg_tokens=4, no_embed_class=True,
+                               mlp_layer=SwiGLUPacked, act_layer=torch.nn.SiLU,
+                               mlp_ratio=2 * 48 / 16)
+    fill(dinov2)
+    save_file({k: v.contiguous() for k, v in dinov2.state_dict().items()},
+              FOLDER / "tiny_dinov2_timm.safetensors")
+    np.save(FOLDER / "tiny_dinov2_features.npy", logits_of(dinov2, x))
+
+    vit = VisionTransformer(**backbone)
+    fill(vit)
+    head = {"head.mlp.0.weight": torch.ones(8, 16), "head.mlp.0.bias": torch.ones(8),
+            "head.last_layer.weight_g": torch.ones(4, 1),
+            "head.last_layer.weight_v": torch.ones(4, 8)}
+    teacher = {"backbone." + k: v.clone() for k, v in vit.state_dict().items()} | head
+    student = {"module." + k: torch.zeros_like(v) for k, v in teacher.items()}
+    torch.save({"student": student, "teacher": teacher, "epoch": 100,
+                "optimizer": {"state": {}, "param_groups": [{"lr": 1e-3}]},
+                "args": argparse.Namespace(arch="vit_small")}, FOLDER / "tiny_dino.pth")
+    np.save(FOLDER / "tiny_dino_features.npy", logits_of(vit, x))
 
 
 if __name__ == "__main__":

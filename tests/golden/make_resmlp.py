@@ -1,7 +1,8 @@
 """Writes data/resmlp.json, data/resmlp*_training.safetensors and data/counts_resmlp.json.
 
 The model is timm's ResMLP. Where the thesis compares another patch communication, that module
-takes the place of timm's `linear_tokens`; the class-MLP pooling follows timm's last block.
+takes the place of timm's `linear_tokens`; the class-MLP pooling follows timm's last block. Other
+norms, places of norms and activations are put into timm's blocks.
 """
 import re
 from functools import partial
@@ -9,7 +10,8 @@ from functools import partial
 import timm
 import torch
 from timm.layers import Mlp
-from timm.models.mlp_mixer import AffineMap, MlpMixer, ResBlock
+from timm.models.mlp_mixer import Affine as AffineMap
+from timm.models.mlp_mixer import MlpMixer, ResBlock
 from torch import nn
 
 from family import Family, case, layer_macs, size_of
@@ -18,7 +20,8 @@ TIMM = f"timm {timm.__version__} MlpMixer"
 TORCH = f"torch {torch.__version__.split('+')[0]}, float64"
 BASE = {"image_size": "224", "channels": "3", "classes": "1000", "patch": "16", "dim": "384",
         "depth": "12", "mlp_ratio": "4", "norm": "affine", "pool": "average", "class_layers": "2",
-        "communication": "linear"}
+        "communication": "linear", "norm_place": "pre", "activation": "gelu"}
+ACTIVATIONS = {"gelu": nn.GELU, "relu": nn.ReLU, "silu": nn.SiLU, "hardswish": nn.Hardswish}
 DEPTHS = (12, 24, 36)
 PRESETS = ({f"resmlp_{depth}_224": BASE | {"depth": str(depth)} for depth in DEPTHS} |
            {"resmlp_big_24_224": BASE | {"depth": "24", "dim": "768", "patch": "8"},
@@ -53,6 +56,32 @@ def communication(kind, dim, grid, ratio):
     return nn.Sequential(wide(groups=dim), GridConv(grid, dim, dim, 1))
 
 
+class TokenBatchNorm(nn.BatchNorm1d):
+    """Over images and patches of [B, N, D]."""
+
+    def forward(self, x):
+        return super().forward(x.mT).mT
+
+
+class PostBlock(ResBlock):
+    """timm's parts with each norm after its sum."""
+
+    def forward(self, x):
+        x = self.norm1(x + self.ls1 * self.linear_tokens(x.transpose(1, 2)).transpose(1, 2))
+        return self.norm2(x + self.ls2 * self.mlp_channels(x))
+
+
+class BareBlock(ResBlock):
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.norm1 = self.norm2 = nn.Identity()
+
+
+BLOCKS = {"pre": ResBlock, "post": PostBlock, "none": BareBlock}
+NORMS = {"affine": AffineMap, "layernorm": partial(nn.LayerNorm, eps=1e-6),
+         "batchnorm": TokenBatchNorm}
+
+
 class ChannelBlock(nn.Module):
     """timm's ResBlock without its first half."""
 
@@ -83,11 +112,12 @@ class ClassLayer(nn.Module):
 
 def build(config):
     dim, ratio = int(config["dim"]), float(config["mlp_ratio"])
-    norm = AffineMap if config["norm"] == "affine" else partial(nn.LayerNorm, eps=1e-6)
+    norm = NORMS[config["norm"]]
     model = MlpMixer(num_classes=int(config["classes"]), img_size=size_of(config),
                      in_chans=int(config["channels"]), patch_size=int(config["patch"]),
                      num_blocks=int(config["depth"]), embed_dim=dim, mlp_ratio=ratio,
-                     block_layer=ResBlock, norm_layer=norm)
+                     block_layer=BLOCKS[config["norm_place"]], norm_layer=norm,
+                     act_layer=ACTIVATIONS[config["activation"]])
     grid = model.stem.grid_size
     if config["communication"] == "none":
         model.blocks = nn.Sequential(*[ChannelBlock(block) for block in model.blocks])
@@ -124,7 +154,8 @@ def answer(model, x):
 
 
 def words(config):
-    plain = config["communication"] == "linear" and config["pool"] == "average"
+    plain = (config["communication"] == "linear" and config["pool"] == "average" and
+             config["norm"] != "batchnorm" and config["norm_place"] == "pre")
     return f"{TIMM}, {TORCH}" if plain else f"own modules in {TIMM} (make_resmlp.py), {TORCH}"
 
 
@@ -144,6 +175,12 @@ def cases():
     for kind in ("none", "mlp", "conv", "depthwise", "separable"):
         result.append(case(f"communication_{kind}", name, every, **few, communication=kind))
     return result + [
+        *(case(f"activation_{kind}", name, every, **few, activation=kind)
+          for kind in ("relu", "silu", "hardswish")),
+        case("batchnorm", name, every, **few, norm="batchnorm"),
+        case("batchnorm_post", name, every, **few, norm="batchnorm", norm_place="post"),
+        case("affine_post", name, every, **few, norm_place="post"),
+        case("no_norm", name, every, **few, norm_place="none"),
         case("class_mlp", name, every, **few, pool="class_mlp"),
         case("class_mlp_1_layernorm", name, every, **few, pool="class_mlp", class_layers=1,
              norm="layernorm"),
@@ -170,6 +207,9 @@ def main():
                           [0, 3, 1, 4], 0.02)
     variant = tiny | {"norm": "layernorm", "pool": "class_mlp", "communication": "separable"}
     family.write_training("resmlp_class_mlp_training.safetensors",
+                          {"model": "resmlp_12_224", "set": variant}, [0, 3, 1, 4], 0.02)
+    variant = tiny | {"norm": "batchnorm", "activation": "hardswish"}
+    family.write_training("resmlp_batchnorm_training.safetensors",
                           {"model": "resmlp_12_224", "set": variant}, [0, 3, 1, 4], 0.02)
     family.write_counts(f"timm {timm.__version__}", HOW, layer_macs)
 

@@ -5,7 +5,7 @@ from cait_variants import VariantCait
 from timm.layers import set_fused_attn
 from timm.models.cait import Cait
 from timm.models.deit import VisionTransformerDistilled
-from timm.models.vision_transformer import ParallelThingsBlock, VisionTransformer
+from timm.models.vision_transformer import Block, ParallelThingsBlock, VisionTransformer
 from torch import nn
 
 from pattern import fill, images
@@ -22,6 +22,7 @@ PRESETS = {
     "deit_tiny_patch16_224": dict(family="deit", patch="16", dim="192", depth="12", heads="3"),
     "deit_tiny_distilled_patch16_224": dict(family="deit", patch="16", dim="192", depth="12",
                                             heads="3"),
+    "deit3_tiny_patch16_224": dict(family="deit3", patch="16", dim="192", depth="12", heads="3"),
     "deit3_small_patch16_224": dict(family="deit3", patch="16", dim="384", depth="12", heads="6"),
     "cait_xxs24_224": dict(family="cait", patch="16", dim="192", depth="24", heads="4",
                            class_layers="2"),
@@ -74,21 +75,49 @@ def build_vit(config):
     return PreLogitsHead(model, width, int(config["classes"])) if width else model
 
 
+class PostNormBlock(Block):
+    """timm's parts in the order of the first transformer: the norm after the sum."""
+
+    def forward(self, x):
+        x = self.norm1(x + self.ls1(self.attn(x)))
+        return self.norm2(x + self.ls2(self.mlp(x)))
+
+
+class NoNormBlock(Block):
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.norm1 = self.norm2 = nn.Identity()
+
+
+NORM_PLACES = {"pre": {}, "post": dict(block_fn=PostNormBlock), "none": dict(block_fn=NoNormBlock)}
+
+
 def build_deit(config):
     distilled = "_distilled_" in config["model"]
-    return (VisionTransformerDistilled if distilled else VisionTransformer)(
-        **shared_arguments(config))
+    model = (VisionTransformerDistilled if distilled else VisionTransformer)(
+        **shared_arguments(config), **NORM_PLACES[config.get("norm_place", "pre")])
+    if config.get("class_tokens", "1") == "2":
+        # timm puts whatever `cls_token` holds in front; the second one gets a head of its own.
+        width, positions = model.embed_dim, model.pos_embed.shape[1]
+        model.cls_token = nn.Parameter(torch.zeros(1, 2, width))
+        model.pos_embed = nn.Parameter(torch.zeros(1, positions + 1, width))
+        model.head_second = nn.Linear(width, model.num_classes)
+        model.num_prefix_tokens = 2
+    return model
 
 
 def build_deit3(config):
-    extra = dict(block_fn=ParallelThingsBlock) if config.get("parallel", "1") == "2" else {}
+    extra = NORM_PLACES[config.get("norm_place", "pre")]
+    if config.get("parallel", "1") == "2":
+        extra = dict(block_fn=ParallelThingsBlock)
     scale = 1e-4 if config.get("residual", "layerscale") == "layerscale" else None
     return VisionTransformer(**shared_arguments(config), no_embed_class=True, init_values=scale,
                              **extra)
 
 
 def build_variant_cait(config):
-    chosen = {key: config[key] for key in ("class_stage", "talking_heads", "residual")
+    chosen = {key: config[key] for key in ("class_stage", "talking_heads", "residual",
+                                             "norm_place")
               if key in config}
     chosen |= {key: config[key] == "true" for key in ("class_in_keys", "class_scale",
                                                       "distill_token") if key in config}
@@ -137,6 +166,11 @@ def read_outputs(model, x):
     if isinstance(model, VisionTransformerDistilled):
         outputs["features"] = tokens[:, 0]
         outputs["logits_dist"] = model.head_dist(tokens[:, 1])
+    elif hasattr(model, "head_second"):
+        outputs["features"] = tokens[:, 0]
+        outputs["logits_class"] = model.head(tokens[:, 0])
+        outputs["logits_second"] = model.head_second(tokens[:, 1])
+        outputs["logits"] = (outputs["logits_class"] + outputs["logits_second"]) / 2
     else:
         outputs["features"] = model.forward_head(tokens, pre_logits=True)
     return outputs
@@ -148,6 +182,8 @@ def build(case, variant=None):
         reference = TIMM
         model = {"vit": build_vit, "deit": build_deit, "deit3": build_deit3}[config["family"]](
             config)
+        if "norm_place" in config or "class_tokens" in config:
+            reference += " VisionTransformer with own blocks and heads (reference.py)"
         if isinstance(model, PreLogitsHead):
             reference += " VisionTransformer, then Linear, tanh and Linear of torch"
     elif set(case["set"]) <= PLAIN_CAIT and not variant:

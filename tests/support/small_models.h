@@ -43,6 +43,8 @@ inline std::vector<SmallPreset> small_presets() {
             SmallPreset small{family.name, preset.name, {}, "24x32"};
             const auto found = shrink.find(family.name);
             if (found != shrink.end()) small.settings = found->second;
+            if (preset.name.starts_with("resnext"))  // a channel at least in each of 32 groups
+                small.settings.front().second = "16";
             SettingList rest = kSmall;
             if (family.name == "volo") {
                 small.other_size = "48x32";

@@ -89,6 +89,31 @@ TEST(Convnets, SettingsThatMakeNoNetworkAreRefusedWithTheRule) {
               "regnety_160: squeeze-excite needs at least one channel: 0.001 of 32 input channels");
 }
 
+TEST(Resnet, RulesOfGroupsAndStems) {
+    EXPECT_EQ(refusal("resnet18", {{"groups", "2"}}),
+              "resnet18: groups are those of bottlenecks: set model.bottleneck=true, or "
+              "model.groups=1 and model.group_width=64");
+    EXPECT_EQ(refusal("resnext50_32x4d", {{"width", "8"}}),
+              "resnext50_32x4d: a group needs at least one channel: width 8 with group_width 4");
+    EXPECT_EQ(refusal("resnet50d", {{"stem_kernel", "7"}}),
+              "resnet50d: a deep stem is made of 3x3 convolutions: stem_kernel 7");
+    EXPECT_EQ(refusal("resnet18", {{"stem_kernel", "5"}}),
+              "resnet18: model.stem_kernel: expected 3 or 7, found 5");
+    EXPECT_EQ(refusal("resnet18", {{"stem_stride", "3"}}),
+              "resnet18: model.stem_stride: expected 1 or 2, found 3");
+}
+
+TEST(Resnet, AStemForSmallImagesKeepsTheirSize) {
+    const auto grid = [](const SettingList& settings) {
+        return record(configure("resnet18", settings), {.image_size = ImageSize{64, 64}})
+            .patch_grid.height;
+    };
+    EXPECT_EQ(grid({}), 2);
+    EXPECT_EQ(grid({{"stem_stride", "1"}}), 4);
+    EXPECT_EQ(grid({{"stem_stride", "1"}, {"stem_pool", "false"}}), 8);
+    EXPECT_EQ(grid({{"stem_kernel", "3"}, {"stem_pool", "false"}}), 4);
+}
+
 TEST(Convnets, ListsOfStagesSurviveSavingTheSettings) {
     const ModelSpec spec = configure("regnety_040", {{"depths", "1,2,3,4"}});
     EXPECT_EQ(spec.settings().at("depths"), "1,2,3,4");

@@ -18,7 +18,11 @@ std::vector<std::pair<std::string, SettingList>> all_models() {
         {"vit_base_patch16_224", {{"pool", "average"}, {"fc_norm", "true"}}},
         {"resmlp_12_224", {{"communication", "mlp"}, {"pool", "class_mlp"}}},
         {"resmlp_12_224", {{"communication", "separable"}}},
+        {"resmlp_12_224", {{"norm", "batchnorm"}, {"norm_place", "post"}}},
         {"resnet50", {{"pool", "attention"}}},
+        {"deit_tiny_patch16_224", {{"class_tokens", "2"}, {"norm_place", "post"}}},
+        {"cait_xxs24_224", {{"norm_place", "none"}}},
+        {"vit_small_patch14_reg4_dinov2", {{"classes", "5"}}},
         {"volo_d1_224", {{"layers", "0,1,2,1"}}}};
     for (const Family& family : families())
         for (const Preset& preset : family.presets) models.push_back({preset.name, {}});
@@ -35,7 +39,8 @@ std::string block_of(const std::string& name) {
 }
 
 bool is_embedding(const std::string& name) {
-    return name == "pos_embed" || name == "cls_token" || name == "dist_token";
+    return name == "pos_embed" || name == "cls_token" || name == "dist_token" ||
+           name == "register_tokens";
 }
 
 std::vector<std::int64_t> layers_by_name(const Graph& graph) {
@@ -72,6 +77,7 @@ TEST(Layers, CountBlocksBetweenEmbeddingsAndHead) {
     const std::map<std::string, std::int64_t> blocks{{"vit_base_patch16_224", 12},
                                                      {"deit_tiny_distilled_patch16_224", 12},
                                                      {"deit3_small_patch16_18x2", 18},
+                                                     {"vit_giant_patch14_reg4_dinov2", 40},
                                                      {"cait_s24_224", 26},
                                                      {"deepvit_16b", 16},
                                                      {"ceit_tiny_patch16_224", 13},
@@ -99,7 +105,8 @@ TEST(Roles, AreThoseThatTheOfficialNamesTell) {
             ASSERT_EQ(kind == Kind::class_token || kind == Kind::class_tokens, name == "cls_token")
                 << model << " " << name;
             ASSERT_EQ(kind == Kind::distill_token, name == "dist_token") << model << " " << name;
-            if (name.starts_with("head.")) {
+            ASSERT_EQ(kind == Kind::register_tokens, name == "register_tokens") << model;
+            if (name.starts_with("head.") || name.starts_with("head_second.")) {
                 ASSERT_TRUE(kind == Kind::class_head || kind == Kind::class_row) << name;
             }
             if (name.ends_with(".bias")) {
@@ -111,7 +118,9 @@ TEST(Roles, AreThoseThatTheOfficialNamesTell) {
 TEST(PatchGrid, IsThatOfTheTokens) {
     for (const Family& family : families()) {
         const std::string name = family.presets.front().name;
-        ModelSpec spec = configure(name, {{"image_size", "64x96"}});
+        SettingList settings{{"image_size", "64x96"}};
+        if (family.name == "dinov2") settings.emplace_back("patch", "16");
+        ModelSpec spec = configure(name, settings);
         const Graph graph = record(spec, {.taps = {"tokens"}});
         const Grid grid = graph.patch_grid;
         EXPECT_EQ(grid.height * 96, grid.width * 64) << name;

@@ -56,6 +56,11 @@ const RuleCase kRules[] = {
      {{"depth", "2"}},
      Rates(8, .4),
      {0, 0, 0, 0, .4, .4, .4, .4}},
+    {"vit_small_patch14_reg4_dinov2",
+     "constant",
+     {{"depth", "2"}},
+     {.4, .4, .4, .4},
+     {0, 0, .4, .4}},
     // The class layers never drop.
     {"cait_xxs24_224",
      "constant",
@@ -119,6 +124,7 @@ const char* const kWithDropout[] = {"vit_tiny_patch16_224",
                                     "deit_tiny_distilled_patch16_224",
                                     "deit3_small_patch16_224",
                                     "deit3_small_patch16_18x2",
+                                    "vit_giant_patch14_reg4_dinov2",
                                     "cait_xxs24_224",
                                     "deepvit_16b",
                                     "deepvit_s",
@@ -162,6 +168,9 @@ TEST(Dropout, StandsAfterPositionsProjectionsAndBothMapsOfAnMlp) {
                     ElementsAre("dropout", "blocks.0.attn.dropout", "blocks.0.mlp.dropout",
                                 "blocks.0.mlp.dropout.1"))
             << model;
+    EXPECT_THAT(names("vit_giant_patch14_dinov2", {{"dropout", "0.1"}}),
+                ElementsAre("dropout", "blocks.0.attn.dropout", "blocks.0.mlp.dropout",
+                            "blocks.0.mlp.dropout.1"));
     EXPECT_THAT(names("cait_xxs24_224", {{"attention_dropout", "0.1"}}),
                 ElementsAre("blocks.0.attn.dropout"));
     // CeiT's convolutional feed-forward has none.
@@ -219,6 +228,8 @@ TEST(TrainingOutputs, KeepTheHeadsApart) {
                 ElementsAre("logits", "logits_dist"));
     EXPECT_THAT(outputs("deit_tiny_distilled_patch16_224", {}, {}),
                 ElementsAre("logits", "logits_dist"));
+    EXPECT_THAT(outputs("deit_tiny_patch16_224", {{"class_tokens", "2"}}, {}),
+                ElementsAre("logits", "logits_second"));
     EXPECT_THAT(outputs("volo_d1_224", {}, {}), ElementsAre("logits"));
     const std::vector<std::string> asked{"logits", "logits_aux", "logits_class"};
     EXPECT_EQ(outputs("volo_d1_224", {}, asked), asked);

@@ -45,6 +45,11 @@ TEST(PublishedWeights, AddressesOfFilesOfTheHubAndOfPages) {
     EXPECT_EQ(vit.file(), "vit_tiny_patch16_224.augreg_in21k_ft_in1k.safetensors");
     EXPECT_EQ(find_published("deit3_base_patch16_224", "21k").address(),
               "https://dl.fbaipublicfiles.com/deit/deit_3_base_224_21k.pth");
+    EXPECT_EQ(find_published("vit_small_patch14_dinov2", "").address(),
+              "https://dl.fbaipublicfiles.com/dinov2/dinov2_vits14/dinov2_vits14_pretrain.pth");
+    EXPECT_EQ(
+        find_published("vit_giant_patch14_reg4_dinov2", "").address(),
+        "https://dl.fbaipublicfiles.com/dinov2/dinov2_vitg14/dinov2_vitg14_reg4_pretrain.pth");
     EXPECT_TRUE(find_published("deepvit_s", "").by_hand());
     EXPECT_THAT(error_of([] { find_published("cait_m48_224", ""); }),
                 AllOf(HasSubstr("'cait_m48_224'"), HasSubstr("cait_m48_448")));

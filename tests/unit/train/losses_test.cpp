@@ -105,6 +105,26 @@ TEST(Losses, ClassHeadStandsForTheLogitsWhereThereIsOne) {
     EXPECT_LT(Loss({}, {}, deit_model())(input).total.item<double>(), 0.01);
 }
 
+// Thesis, section 3.3: "an additional class token associated with the same target label".
+TEST(Losses, ASecondClassTokenLearnsFromTheSameLabels) {
+    const ModelSpec model =
+        configure("deit_tiny_patch16_224", {{"classes", "3"}, {"class_tokens", "2"}});
+    const Loss loss({}, {}, model);
+    EXPECT_THAT(loss.taps(), ElementsAre("logits", "logits_class", "logits_second"));
+    LossInput input;
+    input.logits = input.logits_class = at::tensor({2.0F, 0.0F, -1.0F}).reshape({1, 3});
+    input.logits_second = at::tensor({0.0F, 1.0F, 0.5F}).reshape({1, 3});
+    input.labels = at::zeros({1}, at::kLong);
+    const auto entropy = [&](const at::Tensor& logits) {
+        return at::cross_entropy_loss(logits, input.labels).item<float>();
+    };
+    EXPECT_NEAR(loss(input).total.item<float>(),
+                (entropy(input.logits_class) + entropy(input.logits_second)) / 2, 1e-6);
+    LossPart twins;
+    twins.cosub = true;
+    EXPECT_THAT(refusal([&] { Loss(twins, {}, model); }), HasSubstr("loss.cosub: expected a model"));
+}
+
 TEST(Losses, CosubTakesLabelsOnceOrTwice) {
     LossPart part;
     part.cosub = true;

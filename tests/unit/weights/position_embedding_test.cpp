@@ -34,7 +34,24 @@ INSTANTIATE_TEST_SUITE_P(Grids, ResizeAsTorch,
 
 TEST(PositionEmbedding, TheSameGridIsLeftAlone) {
     const Tensor pos = Tensor::zeros(DType::f32, {1, 5, 2});
-    EXPECT_EQ(resize_position_embedding(pos, 1, 2, 2, 2, 2).bytes(), pos.bytes());
+    for (const PositionRule rule :
+         {PositionRule::plain, PositionRule::offset, PositionRule::antialiased})
+        EXPECT_EQ(resize_position_embedding(pos, 1, 2, 2, 2, 2, rule).bytes(), pos.bytes());
+}
+
+// What the rules give is compared with the releases' own code in unit/models/dinov2_test.cpp; here,
+// that they are three.
+TEST(PositionEmbedding, TheRulesDiffer) {
+    Tensor pos = Tensor::zeros(DType::f32, {1, 37, 1});
+    for (std::size_t i = 0; i < 37; ++i) pos.mutable_floats()[i] = float(i % 5) - 2;
+    const auto at = [&](PositionRule rule) {
+        return resize_position_embedding(pos, 0, 37, 1, 16, 1, rule).floats()[7];
+    };
+    const float plain = at(PositionRule::plain), offset = at(PositionRule::offset);
+    const float smooth = at(PositionRule::antialiased);
+    EXPECT_GT(std::fabs(plain - offset), 1e-3F);
+    EXPECT_GT(std::fabs(plain - smooth), 1e-3F);
+    EXPECT_GT(std::fabs(offset - smooth), 1e-3F);
 }
 
 TEST(PositionEmbedding, RefusesAShapeThatIsNotThatGrid) {

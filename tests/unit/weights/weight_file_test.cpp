@@ -40,6 +40,33 @@ TEST(WeightFile, StripsTheCommonPrefixOfWrappedModels) {
     EXPECT_THAT(with_names("module.a", "b"), ElementsAre("module.a", "b"));
 }
 
+TEST(WeightFile, TheBackboneIsTheModelAndProjectionsAreSkipped) {
+    const auto with_names = [](const std::vector<std::string>& given) {
+        std::string header;
+        for (const std::string& name : given)
+            header += (header.empty() ? "{\"" : ",\"") + name +
+                      R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+        return open_bytes(safetensors(header + "}"));
+    };
+    const WeightFile dino =
+        with_names({"module.backbone.cls_token", "module.backbone.norm.bias",
+                    "module.head.mlp.0.bias", "module.head.last_layer.weight_g"});
+    EXPECT_THAT(names(dino), ElementsAre("cls_token", "norm.bias"));
+    EXPECT_THAT(dino.skipped, ElementsAre("head.mlp.0.bias", "head.last_layer.weight_g"));
+    const WeightFile dinov2 =
+        with_names({"backbone.cls_token", "dino_head.mlp.0.bias", "ibot_head.mlp.0.bias"});
+    EXPECT_THAT(names(dinov2), ElementsAre("cls_token"));
+    // A classifier on a backbone stays.
+    EXPECT_THAT(names(with_names({"backbone.cls_token", "head.weight"})),
+                ElementsAre("cls_token", "head.weight"));
+    // What only looks like it is left as it is.
+    EXPECT_THAT(names(with_names({"backbone.cls_token", "neck.weight"})),
+                ElementsAre("backbone.cls_token", "neck.weight"));
+    EXPECT_THAT(names(with_names({"backbone.head.weight", "head.weight"})),
+                ElementsAre("backbone.head.weight", "head.weight"));
+    EXPECT_THAT(names(with_names({"head.mlp.0.bias"})), ElementsAre("head.mlp.0.bias"));
+}
+
 TEST(WeightFile, TellsWhatAFileReallyIs) {
     EXPECT_THAT(open_error(""), HasSubstr("truncated header"));
     EXPECT_THAT(open_error("1234567"), HasSubstr("truncated header"));
