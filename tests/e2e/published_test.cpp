@@ -56,7 +56,8 @@ TEST_F(Published, AreFetchedOnceAndThenTakenFromTheCache) {
     EXPECT_EQ(second.status, 0) << second.err;
     EXPECT_THAT(server_.requests(), ElementsAre(kPath));
     EXPECT_THAT(cait({"weights", "list", "cait_xxs24_224"}).out,
-                AllOf(HasSubstr("cached"), HasSubstr(" ~47.8 MB "), HasSubstr("https://dl.fbaipublicfiles.com" + kPath)));
+                AllOf(HasSubstr("cached"), HasSubstr(" ~47.8 MB "),
+                      HasSubstr("https://dl.fbaipublicfiles.com" + kPath)));
 }
 
 TEST_F(Published, GoOnWhenTheConnectionBreaks) {
@@ -161,7 +162,9 @@ TEST_F(Published, AFolderMeansTheBestWeightsOfItsRun) {
     write("run/best.safetensors", read(data("tiny_deit3_timm.safetensors")));
     const Finished best = cait({"inspect", path("run")});
     EXPECT_THAT(best.out, HasSubstr("run/best.safetensors, safetensors"));
-    EXPECT_EQ(best.err, "");
+    EXPECT_EQ(best.err, "note: " + path("run/best.safetensors") +
+                            " is the best epoch, chosen on the validation data; the final one is " +
+                            path("run/last.safetensors") + "\n");
 }
 
 }  // namespace
