@@ -45,8 +45,8 @@ struct Maps {
     Grid grid;             // of the patches
 
     std::int64_t heads() const { return values.shape()[1]; }
-    AttentionMap map(std::size_t image, std::int64_t head) const {
-        return patch_attention(row(values, image), values.shape(), grid, head);
+    AttentionMap map(std::size_t image, std::int64_t head, std::int64_t query) const {
+        return patch_attention(row(values, image), values.shape(), grid, head, query);
     }
 };
 
@@ -78,6 +78,13 @@ struct Group {
     }
 };
 
+// As many as figure 5.6 of the thesis has, of a model that looks for each class by itself.
+std::size_t classes_to_show(const Model& model) {
+    constexpr std::int64_t kMost = 3;
+    const std::int64_t classes = model.spec().architecture->common().classes;
+    return has_map_per_class(model) ? std::size_t(std::min(kMost, classes)) : 1;
+}
+
 // Reads and shows what the model saw in it, picture by picture: one is decoded at a time.
 class Attend {
 public:
@@ -87,7 +94,8 @@ public:
           capacity_(std::min(arguments.executor.batch, pictures)),
           preparer_(preparer_of(model)),
           executor_(make_executor(model, arguments.executor)),
-          grid_(record(model.spec()).patch_grid) {
+          grid_(record(model.spec()).patch_grid),
+          shown_classes_(classes_to_show(model)) {
         const auto [height, width] = model.spec().architecture->common().image_size;
         memory_.push_back(MemoryBudget::of_process().keep(
             capacity_ * std::uint64_t(3 * height * width) * sizeof(float), "attend: images"));
@@ -127,26 +135,44 @@ public:
     }
 
     const std::vector<SheetTile>& tiles() const { return tiles_; }
-    std::int64_t heads() const { return heads_; }
+    // Tiles of one photograph in a row: itself, and what is seen in it.
+    std::int64_t columns() const {
+        return arguments_.heads ? heads_ + 2 : 1 + std::int64_t(shown_classes_);
+    }
 
 private:
-    // The photograph, and over it what each head (or their mean alone) looks at.
+    // The photograph, and over it what each head (or their mean alone) looks at. A model with a
+    // token for each class has a map for each: those of the likeliest are shown, each by its name.
     void add_tiles(std::size_t index, const Maps& maps, std::span<const float> logits) {
         const Picture& picture = group_.pictures[index];
         const Shown& shown = group_.shown[index];
         check_finite_logits(logits, fmt::format("{}: {}", arguments_.weights, picture.name));
         const std::int64_t last = arguments_.heads ? maps.heads() : 0;
+        const std::vector<Prediction> top = top_predictions(model_, logits, shown_classes_);
         memory_.push_back(MemoryBudget::of_process().keep(
-            std::uint64_t(last + 2) * shown.image.pixels.size(), "attend: pictures to be shown"));
-        tiles_.push_back({shown.image,
-                          std::filesystem::path(picture.name).filename().string() + "\n" +
-                              verdict(top_predictions(model_, logits, 1).front(), picture),
-                          false});
-        for (std::int64_t head = -1; head < last; ++head) {
-            const AttentionMap map = maps.map(index, head);
-            tiles_.push_back({overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
-                              head < 0 ? "mean of heads" : fmt::format("head {}", head), false});
+            top.size() * std::uint64_t(last + 2) * shown.image.pixels.size(),
+            "attend: pictures to be shown"));
+        const bool per_class = shown_classes_ > 1;
+        for (std::size_t rank = 0; rank < top.size(); ++rank) {
+            if (rank == 0 || arguments_.heads)  // with heads, each class has a row of its own
+                tiles_.push_back({shown.image,
+                                  std::filesystem::path(picture.name).filename().string() + "\n" +
+                                      verdict(top[rank], picture),
+                                  false});
+            for (std::int64_t head = -1; head < last; ++head) {
+                const AttentionMap map =
+                    maps.map(index, head, per_class ? std::int64_t(top[rank].index) : 0);
+                tiles_.push_back(
+                    {overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
+                     map_name(top[rank], head), false});
+            }
         }
+    }
+
+    std::string map_name(const Prediction& prediction, std::int64_t head) const {
+        const std::string which = head < 0 ? "mean of heads" : fmt::format("head {}", head);
+        if (shown_classes_ == 1) return which;
+        return fmt::format("{} {:.1f} %\n{}", prediction.name, 100 * prediction.probability, which);
     }
 
     const AttendArguments& arguments_;
@@ -155,6 +181,7 @@ private:
     Preparer preparer_;
     std::unique_ptr<Executor> executor_;
     Grid grid_;
+    std::size_t shown_classes_;
     Group group_;
     std::vector<MemoryShare> memory_;  // of the group and of the tiles
     std::vector<SheetTile> tiles_;
@@ -177,10 +204,11 @@ std::int64_t side_for(const std::vector<Picture>& pictures) {
 }
 
 SheetStyle sheet_style(const AttendArguments& arguments, const Model& model, std::int64_t pictures,
-                       std::int64_t heads) {
+                       std::int64_t columns) {
     constexpr std::int64_t kPixelsPerScale = 200;  // about 30 letters under a picture
     SheetStyle style;
-    style.columns = arguments.heads ? heads + 2 : std::min<std::int64_t>(6, 2 * pictures);
+    // Where a photograph has a row of two, three of them stand beside each other.
+    style.columns = columns > 2 ? columns : std::min<std::int64_t>(6, columns * pictures);
     style.side = arguments.side;
     style.text_scale = int(
         std::clamp<std::int64_t>((arguments.side + kPixelsPerScale / 2) / kPixelsPerScale, 2, 16));
@@ -212,8 +240,8 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     }
     if (seen < std::int64_t(pictures.size())) *invocation.status = 1;
     if (seen == 0) return;
-    write_image(arguments.output,
-                contact_sheet(attend.tiles(), sheet_style(arguments, model, seen, attend.heads())));
+    write_image(arguments.output, contact_sheet(attend.tiles(), sheet_style(arguments, model, seen,
+                                                                            attend.columns())));
     print_error("wrote {}\n", arguments.output);
 }
 

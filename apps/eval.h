@@ -39,6 +39,7 @@ void evaluate(const EvalArguments& arguments);
 struct Evaluated {
     std::string name;  // the file's, made unique
     std::string weights;
+    std::string epoch;  // of a run: "best epoch (8), chosen on …"; empty where that is not known
     ModelInfo info;
     Preprocessing preprocessing;
     Evaluation evaluation;
@@ -50,8 +51,17 @@ struct Evaluated {
 // The first one is that of --weights, the others those of --compare.
 struct EvalResult {
     std::vector<Evaluated> models;
+    // Where --weights is a run, whose best epoch is the first model, and its final one another.
+    std::optional<Evaluated> final_epoch;
     std::optional<DisagreementTable> disagreement;
 };
+
+// A head of a model with two of them, and what is right of its answers alone.
+struct HeadScore {
+    std::string name;  // "class", "distillation"; "both" for what the model answers
+    const Metrics* metrics = nullptr;
+};
+std::vector<HeadScore> head_scores(const Evaluation& evaluation);  // empty where there is one head
 
 void print_evaluation(const EvalArguments& arguments, const EvalResult& result);
 void write_predictions(const std::string& file, const Evaluated& one);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "data.h"
 #include "eval.h"
@@ -49,6 +50,14 @@ nlohmann::json worst_json(const Evaluated& one) {
     return list;
 }
 
+nlohmann::json heads_json(const Evaluation& evaluation) {
+    nlohmann::json json = nlohmann::json::object();
+    for (const auto& [name, metrics] : head_scores(evaluation))
+        json[name] = {
+            {"top1", metrics->top1()}, {"top5", metrics->top5()}, {"loss", metrics->loss()}};
+    return json;
+}
+
 nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) {
     const Metrics& metrics = one.evaluation.metrics;
     nlohmann::json json{{"model", one.info.name},
@@ -71,6 +80,8 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
                         {"worst", worst_json(one)},
                         {"seconds", one.seconds},
                         {"images_per_second", rate_of(one)}};
+    if (!one.epoch.empty()) json["epoch"] = one.epoch;
+    if (!one.evaluation.heads.empty()) json["heads"] = heads_json(one.evaluation);
     if (arguments.per_class) json["per_class"] = per_class_json(one);
     return json;
 }
@@ -90,6 +101,7 @@ void print_model(const EvalArguments& arguments, const Evaluated& one) {
     const Metrics& metrics = one.evaluation.metrics;
     const bool several = metrics.several_labels();
     print_out("{} ({}) on {}\n", one.weights, one.info.name, arguments.data);
+    if (!one.epoch.empty()) print_out("{}\n", one.epoch);
     print_out("top-1   {:>7.2f} %{}\n", 100 * metrics.top1(),
               several ? "  (any of an image's labels counts)" : "");
     print_out("top-5   {:>7.2f} %\n", 100 * metrics.top5());
@@ -100,6 +112,12 @@ void print_model(const EvalArguments& arguments, const Evaluated& one) {
     print_out("images  {:>7}    in {}, {:.1f}/s{}\n", metrics.images(), duration_text(one.seconds),
               rate_of(one),
               one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));
+    if (const auto heads = head_scores(one.evaluation); !heads.empty()) {
+        print_out("{:<14} {:>7}    {:>7}    {:>7}\n", "head", "top-1", "top-5", "loss");
+        for (const auto& [name, of_head] : heads)
+            print_out("{:<14} {:>7.2f} %  {:>7.2f} %  {:>7.4f}\n", name, 100 * of_head->top1(),
+                      100 * of_head->top5(), of_head->loss());
+    }
 }
 
 void print_classes(const Evaluated& one) {
@@ -130,15 +148,34 @@ void print_disagreement(const DisagreementTable& table) {
     print_out("\n");
 }
 
+ReportScore score_of(std::string name, const Metrics& metrics) {
+    return {std::move(name), metrics.top1(), metrics.top5(), metrics.loss()};
+}
+
 }  // namespace
+
+std::vector<HeadScore> head_scores(const Evaluation& evaluation) {
+    std::vector<HeadScore> scores;
+    for (const auto& [output, name] :
+         {std::pair{"logits_class", "class"}, {"logits_dist", "distillation"}})
+        if (const auto found = evaluation.heads.find(output); found != evaluation.heads.end())
+            scores.push_back({name, &found->second});
+    if (!scores.empty()) scores.push_back({"both", &evaluation.metrics});
+    return scores;
+}
 
 void print_evaluation(const EvalArguments& arguments, const EvalResult& result) {
     if (arguments.json) {
         nlohmann::json json = model_json(arguments, result.models.front());
         for (std::size_t i = 1; i < result.models.size(); ++i)
             json["compared"].push_back(model_json(arguments, result.models[i]));
+        if (result.final_epoch) json["final_epoch"] = model_json(arguments, *result.final_epoch);
         if (result.disagreement) json["disagreement"] = to_json(*result.disagreement);
         return print_json(json);
+    }
+    if (result.final_epoch) {
+        print_model(arguments, *result.final_epoch);
+        print_out("\n");
     }
     for (const Evaluated& one : result.models) {
         if (&one != &result.models.front()) print_out("\n");
@@ -176,6 +213,12 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
     data.classes = one.dataset->classes();
     data.mistakes = report_mistakes(*one.dataset, metrics.worst());
     data.disagreement = result.disagreement;
+    data.shown = one.epoch;
+    for (const auto& [name, of_head] : head_scores(one.evaluation))
+        data.heads.push_back(score_of(name, *of_head));
+    if (result.final_epoch)
+        data.epochs = {score_of(result.final_epoch->epoch, result.final_epoch->evaluation.metrics),
+                       score_of(one.epoch, metrics)};
     write_report(arguments.report, data);
     if (!arguments.json) print_out("\nreport: {}\n", arguments.report);
 }

@@ -74,7 +74,32 @@ struct Candidate {
     std::string file;
     Model model;
     DatasetPtr dataset;  // with labels into the model's classes
+    std::string epoch;   // of a run
 };
+
+std::string fact_of(const Model& model, const char* name) {
+    const auto found = model.training().find(name);
+    return found == model.training().end() ? std::string() : found->second;
+}
+
+// "8" for "8.00": epochs of a run, of which a file may hold a part.
+std::string epochs_of(const Model& model) {
+    std::string text = fact_of(model, "epochs");
+    return text.ends_with(".00") ? text.substr(0, text.size() - 3) : text;
+}
+
+// A run's folder stands for its best epoch. Beside it the final one is measured, which nobody
+// chose: the file of the same kind of weights, averaged or not. Nothing where both are one.
+std::optional<Entry> final_entry(const EvalArguments& arguments, const Candidate& best) {
+    namespace fs = std::filesystem;
+    const fs::path file = best.file;
+    if (!fs::is_directory(arguments.weights) || file.filename() != "best.safetensors") return {};
+    const bool averaged = fact_of(best.model, "chosen_by") == "top1_ema";
+    const fs::path last =
+        file.parent_path() / (averaged ? "last_ema.safetensors" : "last.safetensors");
+    if (!fs::exists(last)) return {};
+    return Entry{last.string(), arguments.model.model, arguments.model.settings()};
+}
 
 Model load(const EvalArguments& arguments, const Entry& entry) {
     Model model =
@@ -96,17 +121,33 @@ Candidate candidate(const EvalArguments& arguments, const Entry& entry, const Da
     if (const auto list = imagenet_list(classes);
         model.classes().empty() && list && list->names == dataset->classes())
         note_imagenet_names(entry.file, list->title);
-    return {entry.file, std::move(model), std::move(dataset)};
+    return {entry.file, std::move(model), std::move(dataset), {}};
+}
+
+// The final epoch of the run that `best` is of, and what each is called.
+std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candidate& best,
+                                         const DatasetPtr& data) {
+    const auto entry = final_entry(arguments, best);
+    if (!entry) return {};
+    Candidate last = candidate(arguments, *entry, data);
+    const bool same = fact_of(last.model, "steps") == fact_of(best.model, "steps");
+    const std::string val = fact_of(best.model, "val_data");
+    best.epoch =
+        fmt::format("best epoch ({}{}), chosen on the validation data{}", epochs_of(best.model),
+                    same ? ", which is the final one" : "", val.empty() ? "" : ": " + val);
+    if (same) return {};
+    last.epoch = fmt::format("final epoch ({})", epochs_of(last.model));
+    return last;
 }
 
 Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidate) {
-    const auto& [file, model, dataset] = candidate;
+    const auto& [file, model, dataset, epoch] = candidate;
     Progress progress("eval", "images");
     EvaluateDataOptions options;
     options.batch = arguments.executor.batch;
     options.threads = arguments.threads;
     options.flip = arguments.tta == "flip";
-    options.heads = !arguments.compare.empty();
+    options.heads = true;
     options.skip_bad = arguments.skip_bad;
     options.progress = [&, total = dataset->size()](std::size_t done) {
         progress.update(done, total);
@@ -124,6 +165,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
     return {.name = std::filesystem::path(file).stem().string(),
             .weights = file,
+            .epoch = epoch,
             .info = model.info(),
             .preprocessing = model.preprocessing(),
             .evaluation = std::move(found.evaluation),
@@ -207,8 +249,10 @@ void evaluate(const EvalArguments& arguments) {
     }
     std::vector<Candidate> candidates;
     for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
+    const auto final_epoch = final_candidate(arguments, candidates.front(), data);
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
+    if (final_epoch) result.final_epoch = evaluate_one(arguments, *final_epoch);
     make_names_unique(result.models);
     if (result.models.size() > 1) result.disagreement = compare(result.models);
     // First: a disk that is full now must not cost the numbers.

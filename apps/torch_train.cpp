@@ -115,6 +115,7 @@ TrainObserver observer_of(TrainDisplay& display) {
 // For one of several processes, all of which have to choose the same folder.
 std::vector<std::string> words_of_one(const TrainArguments& arguments,
                                       const Invocation& invocation) {
+    if (!arguments.words_of_one.empty()) return arguments.words_of_one;
     std::vector<std::string> words{"/proc/self/exe"};
     for (int i = 1; i < invocation.argc; ++i) {
         const std::string word = invocation.argv[i];
@@ -127,13 +128,7 @@ std::vector<std::string> words_of_one(const TrainArguments& arguments,
     return words;
 }
 
-// Beside the runs, not in one: nothing was trained.
-void write_text(const std::filesystem::path& path, const std::string& text) {
-    AtomicFile file(path);
-    file.write(text);
-    file.commit();
-}
-
+// What it writes stands beside the runs, not in one: nothing was trained.
 void find_lr(const TrainArguments& arguments) {
     TrainOptions options;
     options.folder = arguments.folder;
@@ -167,15 +162,52 @@ void enter_sandbox_where_it_can(const TrainArguments& arguments, const WorldInfo
     enter_sandbox_for({arguments.folder, arguments.find_lr ? arguments.folder + "-lr.svg" : ""});
 }
 
+std::string scores_text(const EpochScores& scores) {
+    return fmt::format("top-1 {}, top-5 {}, loss {:.4f}", percent(scores.top1),
+                       percent(scores.top5), scores.loss);
+}
+
+// The final epoch first: it is the one that nobody chose.
+void print_results(const TrainArguments& arguments, const TrainOutcome& outcome) {
+    const std::string& folder = arguments.folder;
+    if (!outcome.final_epoch || !outcome.best_epoch) {
+        print_out("weights {0}/last.safetensors, report {0}/report.html\n", folder);
+        return;
+    }
+    print_out("final epoch {:g}: {}\n", outcome.final_epoch->epoch,
+              scores_text(*outcome.final_epoch));
+    print_out("best epoch {:g}, chosen on the validation set by {}: {}\n",
+              outcome.best_epoch->epoch, arguments.recipe.save.best,
+              scores_text(*outcome.best_epoch));
+    print_out(
+        "weights {0}/last.safetensors (final), {0}/best.safetensors (best), report "
+        "{0}/report.html\n",
+        folder);
+}
+
 }  // namespace
 
+void write_text(const std::filesystem::path& path, const std::string& text) {
+    AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
+    if (arguments.seeds > 0) return train_seeds(arguments, invocation);
+    if (arguments.find_lr && arguments.processes <= 1) {
+        watch_signals();
+        return find_lr(arguments);
+    }
+    if (const int status = train_once(arguments, invocation); status != 0)
+        *invocation.status = status;
+}
+
+int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     if (arguments.processes > 1) {
         LaunchOptions options;
         options.report = [](const std::string& line) { print_error("{}\n", line); };
-        *invocation.status =
-            launch_processes(arguments.processes, words_of_one(arguments, invocation), options);
-        return;
+        return launch_processes(arguments.processes, words_of_one(arguments, invocation), options);
     }
     watch_signals();
     const WorldInfo world = world_from_environment();
@@ -190,23 +222,19 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
     options.stop = [] { return int(asked_to_stop); };
     if (speaks) options.observer = observer_of(display);
     const TrainOutcome outcome = train(arguments.recipe, options, world);
-    if (outcome.stopped_by != 0) *invocation.status = 128 + outcome.stopped_by;
-    if (!speaks) return;
-    if (outcome.stopped_by != 0) {
+    const int status = outcome.stopped_by != 0 ? 128 + outcome.stopped_by : 0;
+    if (!speaks) return status;
+    if (status != 0) {
         print_error("stopped and saved; go on with: cait train --resume {}\n", arguments.folder);
-        return;
+        return status;
     }
     if (outcome.steps == 0) {
         print_out("the run is finished: nothing is left to do\n");
     } else if (outcome.patience_ran_out) {
         print_out("ended early: no better result in {} epochs\n", arguments.recipe.train.patience);
     }
-    if (outcome.best)
-        print_out("best {} {}\n", arguments.recipe.save.best,
-                  arguments.recipe.save.best == "loss" ? fmt::format("{:.4f}", -*outcome.best)
-                                                       : percent(*outcome.best));
-    print_out("weights {0}/{1}.safetensors, report {0}/report.html\n", arguments.folder,
-              outcome.best ? "best" : "last");
+    print_results(arguments, outcome);
+    return 0;
 }
 
 }  // namespace cait::app

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "core/file_bytes.h"
 #include "output.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
@@ -14,6 +16,8 @@
 namespace cait::app {
 
 namespace {
+
+constexpr int kMostSeeds = 10'000;
 
 struct TrainWords {
     std::string recipe;
@@ -24,6 +28,8 @@ struct TrainWords {
     bool list = false;
     bool find_lr = false;
     int processes = 1;
+    int seeds = 0;
+    std::vector<std::string> tests;
 };
 
 // The files behind the weights and the teacher, each of which may be a run or published.
@@ -42,6 +48,17 @@ void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::st
     }
 }
 
+// Of a study that goes on without a word about how many; 0 for another folder.
+int seeds_of(const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder / kSeedsFile)) return 0;
+    const auto json = nlohmann::json::parse(read_text(folder / kSeedsFile), nullptr, false);
+    const auto requested = json.is_object() ? json.find("requested") : json.end();
+    if (requested == json.end() || !requested->is_number_unsigned())
+        throw Error(fmt::format("{}: expected a study of seeds with the number 'requested'",
+                                (folder / kSeedsFile).string()));
+    return int(std::clamp<std::uint64_t>(requested->get<std::uint64_t>(), 1, kMostSeeds));
+}
+
 // runs/RECIPE, or the first of runs/RECIPE-2, -3, … that is not there yet.
 std::string free_folder(const std::string& recipe) {
     const std::string name = "runs/" + std::filesystem::path(recipe).stem().string();
@@ -57,7 +74,20 @@ TrainArguments resolve(const TrainWords& words) {
                           .folder = words.resume.empty() ? words.out : words.resume,
                           .resume = !words.resume.empty(),
                           .find_lr = words.find_lr,
-                          .processes = words.processes};
+                          .processes = words.processes,
+                          .seeds = words.seeds,
+                          .tests = words.tests};
+    if (result.resume && result.seeds == 0) result.seeds = seeds_of(result.folder);
+    if (result.seeds == 0 && !result.tests.empty())
+        throw UsageError("train: --test is for --seeds; of one run, `cait eval` tells");
+    if (result.seeds > 0 && result.find_lr)
+        throw UsageError("train: expected --seeds or --find-lr, found both");
+    if (result.seeds == 0 && !result.resume && !result.folder.empty() &&
+        std::filesystem::exists(std::filesystem::path(result.folder) / kSeedsFile))
+        throw UsageError(
+            fmt::format("{}: holds a study of seeds; go on with it by --resume, or choose another "
+                        "--out",
+                        result.folder));
     if (result.folder.empty()) result.folder = free_folder(words.recipe);
     SettingList settings = words.settings;
     find_files(settings, result.recipe, result.notes);
@@ -103,6 +133,7 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
         "  cait train --resume runs/fashion\n"
         "  cait train cait --data folder:imagenet --out runs/s24 --set model.name=cait_s24_224 "
         "--set optim.lr=1e-3\n"
+        "  cait train small --data fashion-mnist: --seeds 5 --out runs/luck\n"
         "  cait train finetune --data folder:photos --weights model.safetensors --find-lr\n"
         "  cait train deit --print");
     auto words = std::make_shared<TrainWords>();
@@ -151,7 +182,17 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--nproc", words->processes, "Processes to start on this machine")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    for (const char* name : {"--out", "--nproc"})
+    command
+        ->add_option("--seeds", words->seeds,
+                     "Train so many times, with seeds from train.seed on, in RUN/seed-0 and on; "
+                     "finished ones are kept; mean, deviation and plots in RUN/seeds.html")
+        ->check(CLI::Range(1, kMostSeeds));
+    command
+        ->add_option("--test", words->tests,
+                     "With --seeds: also test the final weights of every seed on this data set; "
+                     "may be repeated")
+        ->type_name("URI");
+    for (const char* name : {"--out", "--nproc", "--seeds"})
         command->get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     command->callback([words, invocation] { run(*words, invocation); });
 }

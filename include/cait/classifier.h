@@ -57,7 +57,8 @@ public:
     std::vector<float> embed(std::span<const std::byte> encoded) const;
     std::vector<float> embed(const Pixels& pixels) const;
 
-    // Of the layer'th layer that has a class token. Throws UsageError when there is none.
+    // Of the layer'th layer that has a class token; of a model with one for each class, the
+    // likeliest one's. Throws UsageError when there is none.
     AttentionMap attention(const std::filesystem::path& file, std::size_t layer = 0) const;
     // The photograph with a map over it, as .png or .jpg.
     void draw(const std::filesystem::path& photo, const AttentionMap& map,

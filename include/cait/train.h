@@ -61,6 +61,13 @@ struct Scores {
     double top1 = 0, top5 = 0, loss = 0, ece = 0;
 };
 
+// A validation of a run.
+struct EpochScores {
+    double epoch = 0;  // epochs done
+    double top1 = 0, top5 = 0, loss = 0;
+    bool operator==(const EpochScores&) const = default;
+};
+
 struct EpochReport {
     std::uint64_t epoch = 0, epochs = 0;
     double train_loss = 0, train_accuracy = 0, lr = 0, seconds = 0, images_per_second = 0;
@@ -81,8 +88,11 @@ struct TrainObserver {
 struct TrainOutcome {
     int stopped_by = 0;          // the signal, 0 when the run is complete
     std::optional<double> best;  // by what save.best of the recipe names; of the loss, its negative
-    std::uint64_t skipped = 0;   // steps that were not taken: something was not finite
-    std::uint64_t steps = 0;     // of this call; 0: the run was finished before
+    // Of the validation: the final epoch, and the best one, which was chosen on the validation
+    // data.
+    std::optional<EpochScores> final_epoch, best_epoch;
+    std::uint64_t skipped = 0;      // steps that were not taken: something was not finite
+    std::uint64_t steps = 0;        // of this call; 0: the run was finished before
     bool patience_ran_out = false;  // train.patience ended the run early
 };
 

@@ -9,9 +9,9 @@
 
 #include "cait/error.h"
 #include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "core/suggest.h"
 #include "data/check_class_names.h"
+#include "data/text_lines.h"
 
 namespace cait {
 
@@ -21,21 +21,6 @@ std::unordered_map<std::string, std::int64_t> positions_of(const std::vector<std
     std::unordered_map<std::string, std::int64_t> positions;
     for (std::size_t i = 0; i < names.size(); ++i) positions.emplace(names[i], std::int64_t(i));
     return positions;
-}
-
-// Lines without their ends; the last ones may be blank.
-std::vector<std::string> lines_of(const std::filesystem::path& path) {
-    const std::string text = read_text(path);
-    std::vector<std::string> lines;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        std::string line = text.substr(begin, end - begin);
-        if (line.ends_with('\r')) line.pop_back();
-        lines.push_back(std::move(line));
-        begin = end + 1;
-    }
-    while (!lines.empty() && lines.back().empty()) lines.pop_back();
-    return lines;
 }
 
 }  // namespace
@@ -105,7 +90,7 @@ std::vector<std::int64_t> map_classes(const ClassList& classes,
 }
 
 std::vector<std::string> read_class_file(const std::filesystem::path& path) {
-    std::vector<std::string> names = lines_of(path);
+    std::vector<std::string> names = read_lines(path);
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (names[i].empty())

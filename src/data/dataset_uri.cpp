@@ -27,6 +27,7 @@ std::string_view name_of(Split split) {
         case Split::train: return "train";
         case Split::val: return "val";
         case Split::test: return "test";
+        case Split::trainval: return "trainval";
         case Split::any: break;
     }
     return "any";
@@ -41,7 +42,7 @@ std::optional<std::string> DatasetUri::option(std::string_view name) const {
 Split DatasetUri::split(Split hint) const {
     const auto name = option("split");
     if (!name) return hint;
-    for (const Split split : {Split::train, Split::val, Split::test})
+    for (const Split split : {Split::train, Split::val, Split::test, Split::trainval})
         if (*name == name_of(split)) return split;
     if (*name == "validation") return Split::val;
     throw UsageError(

@@ -11,8 +11,9 @@
 
 namespace cait {
 
-// Which part of a data set; `any` leaves the choice to the name or to the layout.
-enum class Split { any, train, val, test };
+// Which part of a data set; `any` leaves the choice to the name or to the layout. `trainval` is
+// train and val together, as papers train on small sets whose test part is apart.
+enum class Split { any, train, val, test, trainval };
 
 struct DatasetUri {
     std::string text;  // as given; opens error messages
@@ -30,6 +31,6 @@ struct DatasetUri {
 // Throws UsageError when there is no scheme or an option is not of the form name=value.
 DatasetUri parse_dataset_uri(std::string_view text);
 
-std::string_view name_of(Split split);  // "train", "val", "test"; "any" for the last
+std::string_view name_of(Split split);  // "train", "val", "test", "trainval"; "any" for the first
 
 }  // namespace cait

@@ -13,11 +13,17 @@
 #include "data/check_class_names.h"
 #include "data/sources/cifar.h"
 #include "data/sources/csv_dataset.h"
+#include "data/sources/cub200.h"
+#include "data/sources/flowers102.h"
+#include "data/sources/food101.h"
 #include "data/sources/idx.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/imagenet.h"
 #include "data/sources/inaturalist.h"
+#include "data/sources/oxford_pets.h"
+#include "data/sources/stanford_cars.h"
 #include "data/sources/tar_shards.h"
+#include "data/sources/tiny_imagenet.h"
 
 namespace cait {
 
@@ -28,6 +34,8 @@ struct Scheme {
     std::vector<std::string> options;
     DatasetPtr (*open)(const DatasetUri&, Split);
     bool needs_path = true;
+    // What Split::val opens is the part that the authors call test: there is no other.
+    bool val_is_test = false;
 };
 
 const std::vector<Scheme>& schemes() {
@@ -48,23 +56,31 @@ const std::vector<Scheme>& schemes() {
          open_tar_shards},
         {{"cifar10", "cifar10:PATH?split=train|test", "CIFAR-10, binary version"},
          {"split"},
-         open_cifar10},
+         open_cifar10,
+         true,
+         true},
         {{"cifar100", "cifar100:PATH?labels=fine|coarse&split=train|test",
           "CIFAR-100, binary version"},
          {"split", "labels"},
-         open_cifar100},
+         open_cifar100,
+         true,
+         true},
         {{"mnist", "mnist:PATH?split=train|test", "MNIST, IDX files, also gzipped"},
          {"split"},
          open_mnist,
-         false},
+         false,
+         true},
         {{"fashion-mnist", "fashion-mnist:PATH?split=train|test",
           "Fashion-MNIST; without PATH the files of Debian's package"},
          {"split"},
          open_fashion_mnist,
-         false},
+         false,
+         true},
         {{"idx", "idx:PATH?labels=FILE&split=train|test", "IDX files of images and labels"},
          {"split", "labels"},
-         open_idx},
+         open_idx,
+         true,
+         true},
         {{"imagenet", "imagenet:PATH?split=train|val&devkit=FOLDER", "ILSVRC 2012"},
          {"split", "devkit"},
          open_imagenet},
@@ -79,6 +95,36 @@ const std::vector<Scheme>& schemes() {
           "iNaturalist; level is one of the seven taxonomic ones"},
          {"split", "json", "level"},
          open_inaturalist},
+        {{"flowers102", "flowers102:PATH?split=train|val|trainval|test",
+          "Oxford Flowers-102 by its own setid.mat: test is tstid, 6,149 images"},
+         {"split"},
+         open_flowers102},
+        {{"stanford-cars", "stanford-cars:PATH?split=train|test",
+          "Stanford Cars with the devkit's .mat files"},
+         {"split"},
+         open_stanford_cars,
+         true,
+         true},
+        {{"food101", "food101:PATH?split=train|test", "Food-101 by meta/train.txt and test.txt"},
+         {"split"},
+         open_food101,
+         true,
+         true},
+        {{"oxford-pets", "oxford-pets:PATH?split=trainval|test",
+          "Oxford-IIIT Pets by annotations/trainval.txt and test.txt: 37 breeds"},
+         {"split"},
+         open_oxford_pets,
+         true,
+         true},
+        {{"cub200", "cub200:PATH?split=train|test", "CUB-200-2011, birds, by train_test_split.txt"},
+         {"split"},
+         open_cub200,
+         true,
+         true},
+        {{"tiny-imagenet", "tiny-imagenet:PATH?split=train|val&labels=ids|words",
+          "Tiny ImageNet; classes are WordNet ids, or what words.txt calls them"},
+         {"split", "labels"},
+         open_tiny_imagenet},
     };
     return kSchemes;
 }
@@ -121,6 +167,12 @@ bool has_part(std::string_view text, Split part) {
     return uri.path.empty() || std::filesystem::is_directory(uri.path);
 }
 
+bool validates_on_test(std::string_view text) {
+    const DatasetUri uri = parse_dataset_uri(text);
+    const Split split = uri.split(Split::val);
+    return split == Split::test || (split == Split::val && find_scheme(uri).val_is_test);
+}
+
 DatasetPtr open_dataset(std::string_view text, Split hint) {
     const DatasetUri uri = parse_dataset_uri(text);
     const Scheme& scheme = find_scheme(uri);
@@ -130,7 +182,11 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     if (scheme.needs_path && uri.path.empty())
         throw UsageError(
             fmt::format("data set {}: expected {}", display_name(text), scheme.text.form));
-    DatasetPtr dataset = scheme.open(uri, uri.split(hint));
+    const Split split = uri.split(hint);
+    if (split == Split::trainval && scheme.text.form.find("trainval") == std::string::npos)
+        throw UsageError(
+            fmt::format("{}: split: expected {}, found 'trainval'", uri.text, scheme.text.form));
+    DatasetPtr dataset = scheme.open(uri, split);
     check_class_names(dataset->classes(), dataset->source());
     if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
     return dataset;

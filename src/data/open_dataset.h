@@ -30,6 +30,11 @@ DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);
 // does for a wrong name.
 bool has_part(std::string_view uri, Split part);
 
+// Whether Split::val of this name opens what the data set's authors call the test part (CIFAR and
+// others have no third one): what is chosen on it is chosen on test data. Throws as open_dataset
+// does for a wrong name.
+bool validates_on_test(std::string_view uri);
+
 // What there is to look at under a name: the parts of a folder that holds train/ and val/, each by
 // its own name, or the name itself.
 std::vector<std::string> dataset_parts(std::string_view uri);

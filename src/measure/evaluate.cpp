@@ -28,7 +28,9 @@ Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loade
         throw Error("evaluate: expected the output 'logits' among the taps");
     const FlipExecutor both(executor);
     const Executor& runs = options.flip ? static_cast<const Executor&>(both) : executor;
-    Evaluation result{Metrics(classes, options.worst), {}, {}};
+    Evaluation result{Metrics(classes, options.worst), {}, {}, {}};
+    for (const std::string& tap : options.taps)
+        if (tap != kLogits) result.heads.try_emplace(tap, classes, 0);
     while (const Batch* batch = loader.next()) {
         const Outputs outputs = runs.run(batch->images(), options.taps);
         for (std::size_t i = 0; i < batch->size; ++i) {
@@ -40,10 +42,8 @@ Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loade
             result.indices.push_back(index);
             for (const auto& [name, logits] : outputs) {
                 const std::span<const float> row = row_of(logits, i);
-                const std::int64_t decision = name == kLogits
-                                                  ? result.metrics.add(index, row, labels)
-                                                  : std::ranges::max_element(row) - row.begin();
-                result.decisions[name].push_back(decision);
+                Metrics& metrics = name == kLogits ? result.metrics : result.heads.at(name);
+                result.decisions[name].push_back(metrics.add(index, row, labels));
             }
         }
         if (options.progress) options.progress(result.indices.size());

@@ -17,6 +17,8 @@ struct Evaluation {
     // By output of the graph ("logits", and "logits_class" … where the graph has them): the class
     // that it decides for, image by image.
     std::map<std::string, std::vector<std::int64_t>> decisions;
+    // Of the outputs beside "logits", which `metrics` is about: what each head alone gets right.
+    std::map<std::string, Metrics> heads;
 };
 
 }  // namespace cait

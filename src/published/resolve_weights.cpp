@@ -35,8 +35,15 @@ fs::path official(std::string_view text, const std::string& model, const Resolve
 }
 
 fs::path of_run(const fs::path& folder, const ResolveOptions& options) {
-    if (fs::exists(folder / "best.safetensors")) return folder / "best.safetensors";
-    const fs::path last = folder / "last.safetensors";
+    const fs::path best = folder / "best.safetensors", last = folder / "last.safetensors";
+    if (fs::exists(best)) {
+        if (options.note)
+            options.note(
+                fmt::format("{} is the best epoch, chosen on the validation data; the final one is "
+                            "{}",
+                            best.string(), last.string()));
+        return best;
+    }
     if (!fs::exists(last))
         throw Error(
             fmt::format("{}: expected a file of weights or the folder of a run, found a "

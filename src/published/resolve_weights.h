@@ -16,7 +16,8 @@ struct ResolveOptions {
 };
 
 // The file to open. `official` and `official:VARIANT` are the published weights of `model`, fetched
-// once into the cache; a folder is a run, whose best weights are meant, otherwise its last.
+// once into the cache; a folder is a run, whose best weights are meant, otherwise its last: a note
+// says that the best were chosen on validation data.
 // Anything else is a file and stays as it is. Throws UsageError for a model without published
 // weights.
 std::filesystem::path resolve_weights(const std::string& text, const std::string& model,

@@ -38,6 +38,21 @@ std::string recipe_html(const ReportData& data) {
                    fmt::format("<pre>{}</pre>\n", html_text(data.recipe)));
 }
 
+std::string score_table(const char* what, const std::vector<ReportScore>& scores) {
+    if (scores.empty()) return {};
+    std::string rows;
+    for (const ReportScore& score : scores)
+        rows += fmt::format(
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{:.2f} %</td><td class=\"n\">{:.2f} %"
+            "</td><td class=\"n\">{:.4f}</td></tr>\n",
+            html_text(score.name), 100 * score.top1, 100 * score.top5, score.loss);
+    return fmt::format(
+        "<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>{}</th><th class=\"n\">top-1"
+        "</th><th class=\"n\">top-5</th><th class=\"n\">loss</th></tr></thead>\n<tbody>\n{}</tbody>"
+        "</table></div>\n",
+        what, rows);
+}
+
 }  // namespace
 
 std::string class_label(const ReportData& data, std::int64_t label, std::size_t most) {
@@ -67,16 +82,40 @@ std::string report_headline(const ReportData& data) {
     tile("Loss", fmt::format("{:.4f}", m.loss()));
     tile("Calibration error", fmt::format("{:.2f} %", 100 * m.ece()));
     tile("Images", fmt::format("{}", m.images()));
-    return fmt::format("<div class=\"tiles\">\n{}</div>\n", tiles);
+    const std::string of =
+        data.shown.empty() ? "" : fmt::format("<p class=\"dim\">{}</p>\n", html_text(data.shown));
+    return of + fmt::format("<div class=\"tiles\">\n{}</div>\n", tiles);
 }
 
+std::string report_epochs(const ReportData& data) {
+    return section("Final and best epoch",
+                   "Nobody chose the final epoch. The best one was chosen by its result on the "
+                   "run's validation data, and flatters the run wherever those are what it is "
+                   "measured on.",
+                   score_table("epoch", data.epochs));
+}
+
+std::string report_heads(const ReportData& data) {
+    return section("What each head alone would answer", "", score_table("head", data.heads));
+}
+
+std::string report_opening(const ReportData& data) {
+    return fmt::format("<header><h1>{}</h1></header>\n", html_text(data.title)) +
+           report_headline(data) + notes_html(data);
+}
+
+std::string report_closing(const ReportData& data) { return facts_html(data) + recipe_html(data); }
+
 std::string report_html(const ReportData& data) {
-    std::string body = fmt::format("<header><h1>{}</h1></header>\n", html_text(data.title));
-    body += report_headline(data) + notes_html(data);
-    body += report_curves(data);
+    std::string body = report_opening(data);
+    body += report_epochs(data) + report_heads(data) + report_curves(data);
     body += "<div class=\"pair\">\n" + report_reliability(data) + report_classes(data) + "</div>\n";
     body += report_confusion(data) + report_worst(data) + report_disagreement(data);
-    body += report_timing(data) + facts_html(data) + recipe_html(data);
+    body += report_timing(data) + report_closing(data);
+    return page_html(data.title, body);
+}
+
+std::string page_html(std::string_view title, std::string_view body) {
     // The policy makes the browser hold what this file promises: no network, no script.
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -85,7 +124,7 @@ std::string report_html(const ReportData& data) {
         "style-src 'unsafe-inline'; img-src data:\">\n"
         "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n"
         "</html>\n",
-        html_text(data.title), report_style(), body);
+        html_text(title), report_style(), body);
 }
 
 void write_report(const std::filesystem::path& path, const ReportData& data) {

@@ -27,13 +27,22 @@ struct ReportMistake {
     Image picture;     // small; empty where the image could not be read again
 };
 
+// A row of a table of results: a head of the model, or an epoch of a run.
+struct ReportScore {
+    std::string name;  // "final epoch (10 of 10)"
+    double top1 = 0, top5 = 0, loss = 0;
+};
+
 // Every part may be left empty, and is then left out of the page. Texts may hold anything.
 struct ReportData {
     std::string title;
     std::vector<ReportFact> facts;        // model, parameters, data, machine, seed, versions …
     std::vector<std::string> notes;       // what a reader should know: skipped images …
     std::vector<MetricsRecord> records;   // of metrics.jsonl: curves and times
-    std::optional<Metrics> evaluation;    // of the last or best state
+    std::optional<Metrics> evaluation;    // of the state that `shown` names
+    std::string shown;                    // "final epoch (10 of 10)"; empty: there is but one
+    std::vector<ReportScore> epochs;      // the final one and the best one
+    std::vector<ReportScore> heads;       // each alone and both
     std::vector<std::string> classes;     // names; a class without one is shown as its number
     std::vector<ReportMistake> mistakes;  // most confident first
     std::optional<DisagreementTable> disagreement;

@@ -10,7 +10,14 @@ namespace cait {
 
 std::string report_style();  // CSS
 
+// A whole page; `body` is HTML. It asks no network for anything and runs no script.
+std::string page_html(std::string_view title, std::string_view body);
+
+std::string report_opening(const ReportData& data);  // title, headline and notes
+std::string report_closing(const ReportData& data);  // facts and recipe
 std::string report_headline(const ReportData& data);
+std::string report_epochs(const ReportData& data);
+std::string report_heads(const ReportData& data);
 std::string report_curves(const ReportData& data);
 std::string report_timing(const ReportData& data);
 std::string report_classes(const ReportData& data);  // accuracy of each

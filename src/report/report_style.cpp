@@ -38,6 +38,7 @@ section { background: var(--card); border: 1px solid var(--rule); border-radius:
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 .charts { display: grid; gap: 20px 28px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); }
+.charts > :only-child { max-width: 500px; }
 figure { margin: 0; }
 .chart figcaption { font-weight: 600; }
 .legend { margin: 0 0 6px; font-size: .82rem; display: flex; flex-wrap: wrap; gap: 2px 14px; }
@@ -53,6 +54,7 @@ i.s1 { background: var(--s1); } i.s2 { background: var(--s2); } i.s3 { backgroun
 i.s4 { background: var(--s4); } i.s5 { background: var(--s5); }
 rect.s1, .dot.s1, .cell { fill: var(--s1); } .dot.s2 { fill: var(--s2); }
 .dot.s3 { fill: var(--s3); } .dot.s4 { fill: var(--s4); }
+.band { fill: var(--s1); opacity: .16; } .band.in { opacity: .3; }
 .dot { stroke: var(--card); stroke-width: 1.5; }
 rect.muted { fill: var(--s5); }
 .diagonal { stroke: var(--ink); stroke-dasharray: 4 4; stroke-width: 1.5; fill: none; }

@@ -123,8 +123,11 @@ std::vector<float> Classifier::embed(const Pixels& pixels) const {
 }
 
 AttentionMap Classifier::attention(const std::filesystem::path& file, std::size_t layer) const {
-    const Tensor map = state_->run(read_image(file), fmt::format("class_attention.{}", layer));
-    return patch_attention(map.floats(), map.shape(), state_->grid);
+    const Image image = read_image(file);
+    const Tensor map = state_->run(image, fmt::format("class_attention.{}", layer));
+    const bool per_class = has_map_per_class(state_->model);
+    const auto query = per_class ? std::int64_t(state_->classify(image, 1).front().index) : 0;
+    return patch_attention(map.floats(), map.shape(), state_->grid, -1, query);
 }
 
 void Classifier::draw(const std::filesystem::path& photo, const AttentionMap& map,

@@ -145,6 +145,11 @@ void note_data(RunPlan& plan, bool resuming, const std::filesystem::path& folder
                                          RunFolder::holdout_of(folder).string()));
     else if (!plan.data.val && plan.recipe.data.val != "none")
         plan.notes.push_back("no validation: " + plan.data.val_text);
+    if (plan.data.on_test)
+        plan.notes.push_back(
+            fmt::format("validation is on {}: the best epoch is chosen on test data, so publish "
+                        "the final one",
+                        plan.data.val_text));
 }
 
 }  // namespace

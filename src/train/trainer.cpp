@@ -14,6 +14,7 @@
 #include "models/catalogue.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
+#include "report/run_results.h"
 #include "session/engine_executor.h"
 #include "torch/convert.h"
 #include "torch/device.h"
@@ -80,7 +81,7 @@ private:
     double base_lr_ = 0;
     std::uint64_t record_every_ = 1;
     EpochTotals recorded_;          // the part of the epoch's totals that is in the log
-    std::optional<Metrics> shown_;  // the evaluation that the report shows
+    std::optional<Metrics> shown_;  // the latest evaluation, which the report shows
     double step_seconds_ = 0;       // of late, for rate and time left
     std::uint64_t run_steps_ = 0;   // of this process
 };
@@ -230,6 +231,12 @@ TrainOutcome TrainingRun::run_steps() {
         before = last ? Clock::now() : before;
     }
     if (state_.best.any) outcome.best = state_.best.value;
+    if (folder_) {
+        const RunResults results =
+            run_results(read_metrics(folder_->metrics()), recipe().save.best);
+        outcome.final_epoch = results.final_epoch;
+        outcome.best_epoch = results.best;
+    }
     outcome.skipped = state_.skipped;
     outcome.steps = run_steps_;
     outcome.patience_ran_out = out_of_patience();
@@ -386,7 +393,7 @@ void TrainingRun::end_epoch() {
         if (checkpoints_)
             checkpoints_->set_scores(facts_of(metrics),
                                      of_ema ? facts_of(*of_ema) : CheckpointWriter::Facts());
-        if (report.best || !shown_) shown_ = shows_ema ? *of_ema : metrics;
+        shown_ = shows_ema ? *of_ema : metrics;
         if (checkpoints_ && report.best)
             checkpoints_->save_best(shows_ema ? ema : plan_.step->weights(), state_,
                                     plan_.steps_per_epoch);

@@ -53,6 +53,8 @@ TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
         data.val_text = part.val.empty() ? part.train : part.val;
         // By name: the validation data may lack a class, which must not shift the others.
         data.val = with_classes(open_dataset(data.val_text, Split::val), data.train->classes());
+        data.on_test = validates_on_test(data.val_text);
+        if (data.on_test) data.val_text += ", its test part";
     } else {
         hold_out_of(recipe, known.holdout, data);
     }

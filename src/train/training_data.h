@@ -16,6 +16,7 @@ struct TrainingData {
     DatasetPtr train;
     DatasetPtr val;         // null where the recipe says "none", or nothing could be held out
     bool held_out = false;  // val is a part of what the recipe calls training data
+    bool on_test = false;   // val is what its authors call the test part
     std::string val_text;   // what validates, for people
 };
 

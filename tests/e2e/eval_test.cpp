@@ -57,6 +57,31 @@ TEST_F(Eval, MeasuresAModel) {
     EXPECT_EQ(found["worst"].size(), 24 - correct);
 }
 
+// Table 3.3 of the thesis, in one evaluation.
+TEST_F(Eval, TellsWhatEachOfTwoHeadsGetsRight) {
+    Model::create("deit_tiny_distilled_patch16_224",
+                  {{"image_size", "16"},
+                   {"patch", "8"},
+                   {"dim", "16"},
+                   {"depth", "1"},
+                   {"heads", "2"},
+                   {"classes", "3"}},
+                  5)
+        .save(folder_ / "two.safetensors");
+    const Words two{"eval", "--weights", path("two.safetensors"), "--data",
+                    "folder:" + path("set")};
+    const Finished text = cait(two + Words{"--report", path("r.html")});
+    ASSERT_EQ(text.status, 0) << text.err;
+    EXPECT_THAT(text.out, AllOf(HasSubstr("\nhead "), HasSubstr("\nclass  "),
+                                HasSubstr("\ndistillation "), HasSubstr("\nboth ")));
+    EXPECT_THAT(read(path("r.html")), HasSubstr("What each head alone would answer"));
+    const nlohmann::json found = nlohmann::json::parse(cait(two + Words{"--json"}).out);
+    EXPECT_EQ(found["heads"]["both"]["top1"], found["top1"]);
+    EXPECT_EQ(found["heads"]["both"]["loss"], found["loss"]);
+    EXPECT_NE(found["heads"]["class"]["loss"], found["heads"]["distillation"]["loss"]);
+    EXPECT_FALSE(json().contains("heads"));  // CaiT has one
+}
+
 TEST_F(Eval, BatchAndThreadsChangeNothing) {
     const nlohmann::json one = json({"--batch", "1", "--threads", "1"});
     const nlohmann::json many = json({"--batch", "24", "--threads", "3"});

@@ -2,6 +2,7 @@
 // full disks.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "cait/model.h"
 #include "e2e/tiny_models.h"
 #include "image/codec/decode.h"
+#include "support/looking_model.h"
 #include "unit/data/support.h"
 
 namespace cait::e2e {
@@ -113,6 +115,35 @@ TEST_F(Predict, AttentionIsDrawnOverTheWholePhotograph) {
     const Image grid = read_image(path("grid.jpg"));
     EXPECT_GT(grid.width, 6 * 640);
     EXPECT_LT(grid.height, 900);  // one row
+}
+
+// The photograph is red on the left and blue on the right; the model looks for each class where its
+// colour is. Figure 5.6 of the thesis: the likeliest three, each with its own map.
+TEST_F(Predict, AMapPerClassIsDrawnUnderTheNameOfItsClass) {
+    test::looking_model().save(folder_ / "looking.safetensors");
+    data_test::put(folder_ / "two.png", data_test::png(test::red_and_blue(256)));
+    const Words attend{"attend", "--weights", path("looking.safetensors"), path("two.png")};
+    ASSERT_EQ(cait(attend + Words{"--output", path("look.png")}).status, 0);
+    const Image sheet = read_image(path("look.png"));
+    EXPECT_GT(sheet.width, 4 * 256);  // the photograph and three maps
+    EXPECT_LT(sheet.width, 5 * 256);
+    // Mean brightness of the left and the right half of a tile, a band in its middle.
+    const auto halves = [&](std::int64_t tile) {
+        const std::int64_t width = sheet.width / 4, left = tile * width;
+        std::array<double, 2> sums{};
+        for (std::int64_t y = sheet.height * 2 / 5; y < sheet.height / 2; ++y)
+            for (std::int64_t x = left + width / 8; x < left + width * 7 / 8; ++x)
+                for (std::int64_t c = 0; c < 3; ++c)
+                    sums[x < left + width / 2 ? 0 : 1] += sheet.row(y)[3 * x + c];
+        return sums;
+    };
+    EXPECT_GT(halves(1)[0], 1.5 * halves(1)[1]);        // red, the first answer
+    EXPECT_LT(1.5 * halves(2)[0], halves(2)[1]);        // blue
+    EXPECT_NEAR(halves(3)[0] / halves(3)[1], 1, 0.25);  // grey looks everywhere
+    ASSERT_EQ(cait(attend + Words{"--heads", "--output", path("rows.png")}).status, 0);
+    const Image rows = read_image(path("rows.png"));
+    EXPECT_LT(rows.width, 4 * 256);  // the photograph, the mean and the one head
+    EXPECT_GT(rows.height, 3 * 256);
 }
 
 TEST_F(Predict, WrongWordsAreFoundBeforeAnythingIsRead) {

@@ -178,7 +178,9 @@ TEST_F(Published, AFolderMeansTheBestWeightsOfItsRun) {
     write("run/best.safetensors", read(data("tiny_deit3_timm.safetensors")));
     const Finished best = cait({"inspect", path("run")});
     EXPECT_THAT(best.out, HasSubstr("run/best.safetensors, safetensors"));
-    EXPECT_EQ(best.err, "");
+    EXPECT_EQ(best.err, "note: " + path("run/best.safetensors") +
+                            " is the best epoch, chosen on the validation data; the final one is " +
+                            path("run/last.safetensors") + "\n");
 }
 
 }  // namespace

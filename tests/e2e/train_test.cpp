@@ -1,6 +1,8 @@
 // `cait train` as a user runs it: what a run leaves behind, and what it says to bad input.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -35,6 +37,73 @@ TEST_F(TrainRun, LearnsAndLeavesAWholeRun) {
     ASSERT_EQ(evaluated.status, 0) << evaluated.err;
     EXPECT_THAT(evaluated.out, HasSubstr("\"top1\": 1.0"));
     EXPECT_THAT(read(path("run/report.html")), HasSubstr("<svg"));
+}
+
+// The thesis reports the final epoch; the best one was chosen on what it is measured on.
+TEST_F(TrainRun, TellsTheFinalEpochFromTheBestOne) {
+    // A rate that grows too large after the warm-up ends: the last epoch is not the best.
+    const Words words =
+        recipe("run", {"--epochs", "6", "--set", "save.best=loss", "--set", "train.ema=0", "--set",
+                       "schedule.name=constant", "--set", "optim.lr=0.05", "--seed", "3"});
+    const Finished run = cait(words);
+    ASSERT_EQ(run.status, 0) << run.err;
+    double last = 0, best = INFINITY;
+    int best_epoch = 0;
+    std::istringstream lines(read(path("run/metrics.jsonl")));
+    for (std::string line; std::getline(lines, line);) {
+        const auto record = nlohmann::json::parse(line);
+        if (record.at("kind") != "val") continue;
+        last = record.at("loss").get<double>();
+        if (last < best) best_epoch = int(record.at("epoch").get<double>());
+        best = std::min(best, last);
+    }
+    ASSERT_LT(best_epoch, 6) << "the run is too good for this test";
+    EXPECT_THAT(run.out, HasSubstr("final epoch 6: top-1 "));
+    EXPECT_THAT(run.out, HasSubstr(fmt::format(
+                             "best epoch {}, chosen on the validation set by loss: ", best_epoch)));
+    EXPECT_THAT(run.out, HasSubstr(path("run/last.safetensors (final), ")));
+    const std::string html = read(path("run/report.html"));
+    EXPECT_THAT(html, HasSubstr("<p class=\"dim\">final epoch (6 of 6)</p>"));
+    EXPECT_THAT(html, HasSubstr(fmt::format("best epoch ({}), chosen on the validation set by loss",
+                                            best_epoch)));
+
+    const Words eval{"eval", "--weights", path("run"), "--data", "folder:" + path("val")};
+    const Finished both = cait(eval);
+    ASSERT_EQ(both.status, 0) << both.err;
+    EXPECT_THAT(both.err, HasSubstr("best.safetensors is the best epoch, chosen on the validation "
+                                    "data; the final one is "));
+    EXPECT_THAT(both.out, HasSubstr("final epoch (6)\n"));
+    EXPECT_THAT(both.out, HasSubstr(fmt::format("best epoch ({}), chosen on the validation data: "
+                                                "folder:{}\n",
+                                                best_epoch, path("val"))));
+    Words json = eval;
+    json.emplace_back("--json");
+    const auto found = nlohmann::json::parse(cait(json).out);
+    EXPECT_NEAR(found["loss"].get<double>(), best, 1e-4);
+    EXPECT_NEAR(found["final_epoch"]["loss"].get<double>(), last, 1e-4);
+    const Finished one = cait({"eval", "--weights", path("run/last.safetensors"), "--data",
+                               "folder:" + path("val"), "--json"});
+    EXPECT_FALSE(nlohmann::json::parse(one.out).contains("final_epoch"));
+    EXPECT_EQ(one.err, "");
+}
+
+// CIFAR and its like have no third part: what is chosen there is chosen on test data.
+TEST_F(TrainRun, SaysThatTheBestEpochIsChosenOnTestData) {
+    std::filesystem::create_directories(folder_ / "parted");
+    std::filesystem::rename(folder_ / "train", folder_ / "parted/train");
+    std::filesystem::rename(folder_ / "val", folder_ / "parted/test");
+    Words words = recipe("run", {"--epochs", "1"});
+    words[3] = "folder:" + path("parted");
+    words[5] = "folder:" + path("parted") + "?split=test";
+    const Finished run = cait(words);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("?split=test, its test part: the best epoch is chosen on test "
+                                   "data, so publish the final one"));
+    EXPECT_THAT(read(path("run/report.html")), HasSubstr("chosen on the test part of the data"));
+    const Finished same =
+        cait({"eval", "--weights", path("run"), "--data", "folder:" + path("parted/test")});
+    EXPECT_THAT(same.out, HasSubstr("best epoch (1, which is the final one), chosen on the"));
+    EXPECT_THAT(same.out, HasSubstr("its test part"));
 }
 
 TEST_F(TrainRun, MetricsAreOneObjectPerLine) {

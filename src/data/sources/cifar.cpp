@@ -8,6 +8,7 @@
 #include "cait/error.h"
 #include "core/display_name.h"
 #include "core/mapped_file.h"
+#include "data/sources/dataset_root.h"
 #include "image/ops/colour_convert.h"
 #include "image/view.h"
 
@@ -95,29 +96,12 @@ private:
     std::vector<RecordFile> files_;
 };
 
-// PATH itself, or the folder inside it that the official archive unpacks to.
-fs::path find_folder(const DatasetUri& uri, const std::string& unpacked, const std::string& file) {
-    for (const fs::path& folder : {fs::path(uri.path), fs::path(uri.path) / unpacked}) {
-        if (fs::exists(folder / file)) return folder;
-        for (const char* packed : {".xz", ".gz"})
-            if (fs::exists(folder / (file + packed)))
-                throw Error(
-                    fmt::format("{}: found {}{}, expected {}: unpack it first ({} -dk {}{})",
-                                uri.text, file, packed, file, packed[1] == 'x' ? "xz" : "gzip",
-                                (folder / file).string(), packed));
-    }
-    throw Error(fmt::format("{}: expected {} in {} or in {}", uri.text, file,
-                            fs::path(uri.path).string(), (fs::path(uri.path) / unpacked).string()));
-}
-
-bool is_train(Split split) { return split == Split::any || split == Split::train; }
-
 }  // namespace
 
 DatasetPtr open_cifar10(const DatasetUri& uri, Split split) {
-    const bool train = is_train(split);
+    const bool train = is_training(split);
     const fs::path folder =
-        find_folder(uri, "cifar-10-batches-bin", train ? "data_batch_1.bin" : "test_batch.bin");
+        find_root(uri, "cifar-10-batches-bin", train ? "data_batch_1.bin" : "test_batch.bin");
     std::vector<fs::path> files;
     if (train)
         for (int i = 1; i <= 5; ++i) files.push_back(folder / fmt::format("data_batch_{}.bin", i));
@@ -132,8 +116,8 @@ DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
     if (labels != "fine" && labels != "coarse")
         throw UsageError(fmt::format("{}: labels: expected fine or coarse, found {}", uri.text,
                                      display_name(labels)));
-    const std::string file = is_train(split) ? "train.bin" : "test.bin";
-    const fs::path folder = find_folder(uri, "cifar-100-binary", file);
+    const std::string file = is_training(split) ? "train.bin" : "test.bin";
+    const fs::path folder = find_root(uri, "cifar-100-binary", file);
     const std::size_t label_at = labels == "coarse" ? 0 : 1;
     return std::make_shared<CifarDataset>(
         uri.text, ClassList{read_class_file(folder / (labels + "_label_names.txt")), false},

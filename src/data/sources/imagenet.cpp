@@ -14,6 +14,7 @@
 #include "data/sources/file_dataset.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/synset_table.h"
+#include "data/text_lines.h"
 
 namespace cait {
 
@@ -72,14 +73,8 @@ std::size_t image_number(const std::string& file) {
 }
 
 std::vector<std::size_t> read_ground_truth(const fs::path& path) {
-    const std::string text = read_text(path);
     std::vector<std::size_t> ids;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        std::string_view line = std::string_view(text).substr(begin, end - begin);
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        begin = end + 1;
-        if (line.empty() && begin >= text.size()) break;
+    for (const std::string& line : read_lines(path)) {
         const auto id = plain_number(line);
         if (!id || *id < 1)
             throw Error(fmt::format("{}:{}: expected a class number from 1, found {}",

@@ -46,8 +46,9 @@ void CheckpointWriter::save(const TrainingStep& step, RunState& state,
 
 void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& state,
                                  std::uint64_t steps_per_epoch) const {
-    save_model(folder_.best(), weights, state, steps_per_epoch,
-               recipe_.save.best == "top1_ema" ? ema_scores_ : scores_);
+    Facts facts = recipe_.save.best == "top1_ema" ? ema_scores_ : scores_;
+    facts["chosen_by"] = recipe_.save.best;
+    save_model(folder_.best(), weights, state, steps_per_epoch, facts);
 }
 
 void CheckpointWriter::set_scores(Facts of_weights, Facts of_ema) {

@@ -7,6 +7,7 @@
 #include "core/machine.h"
 #include "recipe/recipe_file.h"
 #include "report/report.h"
+#include "report/run_results.h"
 
 namespace cait {
 
@@ -27,6 +28,29 @@ std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
             {"precision", recipe.train.precision},
             {"seed", fmt::format("{}", recipe.train.seed)},
             {"machine", machine_line()}};
+}
+
+// "final epoch (10 of 10)", and while the run goes on "latest epoch (3 of 10)".
+std::string latest_text(const EpochScores& scores, double epochs) {
+    return fmt::format("{} epoch ({:g} of {:g})", scores.epoch < epochs ? "latest" : "final",
+                       scores.epoch, epochs);
+}
+
+void add_results(const Recipe& recipe, const TrainingData& used, ReportData& data) {
+    const RunResults results = run_results(data.records, recipe.save.best);
+    if (!results.final_epoch) return;
+    const double epochs = recipe.schedule.epochs + recipe.schedule.cooldown;
+    const bool shows_ema = results.final_ema && recipe.save.best == "top1_ema";
+    const std::string latest = latest_text(*results.final_epoch, epochs);
+    const auto add = [&](std::string name, const EpochScores& scores) {
+        data.epochs.push_back({std::move(name), scores.top1, scores.top5, scores.loss});
+    };
+    add(latest, *results.final_epoch);
+    if (results.final_ema) add(latest + ", averaged weights", *results.final_ema);
+    add(fmt::format("best epoch ({:g}), chosen on the {} by {}", results.best->epoch,
+                    used.on_test ? "test part of the data" : "validation set", recipe.save.best),
+        *results.best);
+    data.shown = shows_ema ? latest + ", averaged weights" : latest;
 }
 
 MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
@@ -96,6 +120,7 @@ void RunRecords::report(const Recipe& recipe, const Model& model, const Metrics*
     data.facts = facts_of(recipe, model, used);
     data.notes = notes_;
     data.records = read_metrics(folder_.metrics());
+    add_results(recipe, used, data);
     data.classes = model.classes();
     if (evaluation != nullptr) {
         data.evaluation = *evaluation;

@@ -29,7 +29,7 @@ public:
     const std::string& damage() const { return log_.damage(); }  // of a log that goes on
 
     void add_note(const std::string& text) { notes_.push_back(text); }
-    // The evaluation is that of the state which evaluated best; null where there was none.
+    // The evaluation is the latest one; null where there was none.
     void report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
                 const TrainingData& data) const;
 

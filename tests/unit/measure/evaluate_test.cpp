@@ -1,6 +1,7 @@
 #include "measure/evaluate.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cait/model.h"
 #include "measure/evaluate_data.h"
@@ -84,6 +85,33 @@ TEST_F(Evaluate, CountsEveryImageOnceWhateverTheBatch) {
         EXPECT_EQ(seen.back(), 11U);
         EXPECT_EQ(seen.size(), (11 + batch - 1) / batch);
     }
+}
+
+// Table 3.3 of the thesis: class head, distillation head, both.
+TEST_F(Evaluate, TellsWhatEachHeadGetsRight) {
+    const auto dataset = std::make_shared<MemoryDataset>(40);
+    const std::vector<std::string> taps{"logits", "logits_class", "logits_dist"};
+    Loader loader = loader_of(dataset, 8);
+    const Evaluation found = evaluate(executor_, 2, loader, {.taps = taps});
+    ASSERT_EQ(found.heads.size(), 2U);
+    std::set<double> different;
+    for (const char* name : {"logits_class", "logits_dist"}) {
+        Metrics expected(2);
+        for (int i = 0; i < 40; ++i) {
+            Tensor image = Tensor::empty(DType::f32, {1, 3, 16, 16});
+            Image pixels = Image::blank(2, 2, 3);
+            pixels.pixels[0] = std::uint8_t(i);
+            noise()(pixels, {}, image.mutable_floats());
+            expected.add(std::size_t(i), executor_.run(image, {name}).at(name).floats(), i % 2);
+        }
+        const Metrics& head = found.heads.at(name);
+        EXPECT_EQ(head.images(), 40U);
+        EXPECT_DOUBLE_EQ(head.top1(), expected.top1()) << name;
+        EXPECT_NEAR(head.loss(), expected.loss(), 1e-5) << name;
+        different.insert(head.loss());
+    }
+    different.insert(found.metrics.loss());
+    EXPECT_EQ(different.size(), 3U);
 }
 
 TEST_F(Evaluate, FlipMeansTheLogitsOfBothImages) {

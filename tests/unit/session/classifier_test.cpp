@@ -5,6 +5,8 @@
 #include "cait/c.h"
 #include "cait/error.h"
 #include "image/codec/decode.h"
+#include "session/attention_map.h"
+#include "support/looking_model.h"
 #include "support/small_models.h"
 #include "unit/data/support.h"
 
@@ -65,6 +67,33 @@ TEST_F(ClassifierTest, EmbedsAndLooks) {
     EXPECT_THAT(error_of([&] { classifier.attention(photo_, 7); }), HasSubstr("class_attention.7"));
     EXPECT_THAT(error_of([&] { classifier.draw(photo_, map, folder_ / "map.xyz"); }),
                 HasSubstr("xyz"));
+}
+
+// The queries of such a model are its classes; it used to be the first one's map, whoever won.
+TEST_F(ClassifierTest, OfAMapPerClassItIsThatOfTheAnswer) {
+    const Model model = test::looking_model();
+    const Classifier classifier(model);
+    data_test::put(photo_, data_test::png(test::red_and_blue(32)));
+    ASSERT_EQ(classifier.classify(photo_, 1).front().name, "red");
+    const AttentionMap map = classifier.attention(photo_);
+    ASSERT_EQ(map.width, 4);
+    ASSERT_EQ(map.values.size(), 16U);
+    for (std::size_t i = 0; i < 16; ++i)
+        EXPECT_NEAR(map.values[i], i % 4 < 2 ? 1.0 / 8 : 0, 1e-2) << i;  // colours run at the edge
+}
+
+TEST(PatchAttention, TakesTheQueryThatIsAskedFor) {
+    // Two heads, three queries, a class token and two patches.
+    std::vector<float> values(2 * 3 * 3);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i);
+    const Shape shape{1, 2, 3, 3};
+    EXPECT_THAT(patch_attention(values, shape, {1, 2}, 1, 2).values, testing::ElementsAre(16, 17));
+    EXPECT_THAT(patch_attention(values, shape, {1, 2}, -1, 1).values,
+                testing::ElementsAre((4 + 13) / 2.0F, (5 + 14) / 2.0F));
+    EXPECT_THAT(error_of([&] {
+                    patch_attention(values, shape, {1, 2}, 0, 3);
+                }),
+                HasSubstr("expected a query below 3, found 3"));
 }
 
 TEST_F(ClassifierTest, WhatCannotBeReadIsNamed) {

@@ -1,0 +1,250 @@
+// Linked into `cait-torch`: carries out `cait train --seeds N`. A study is a folder with a run for
+// each seed, which goes on like any other run; what is finished is marked and not touched again.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cait/model.h"
+#include "core/file_bytes.h"
+#include "data/open_dataset.h"
+#include "executor.h"
+#include "measure/evaluate_data.h"
+#include "measure/match_classes.h"
+#include "models/catalogue.h"
+#include "output.h"
+#include "progress.h"
+#include "recipe/recipe_file.h"
+#include "report/seed_study.h"
+#include "train.h"
+#include "train/distributed/world.h"
+#include "train/run/recipe_changes.h"
+#include "train/run/run_folder.h"
+
+namespace cait::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFinished = "finished.json";  // of a seed: it is done, and its tests so far
+
+// ---- one seed
+
+struct Seed {
+    std::int64_t seed = 0;
+    fs::path folder;
+
+    bool is_finished() const { return fs::exists(folder / kFinished); }
+    Json tests() const {
+        const Json json = Json::parse(read_text(folder / kFinished), nullptr, false);
+        if (!json.is_object() || !json.contains("tests") || !json["tests"].is_object())
+            throw Error(
+                fmt::format("{}: expected an object with 'tests'", (folder / kFinished).string()));
+        return json["tests"];
+    }
+    void finish(const Json& tests) const {
+        write_text(folder / kFinished, Json{{"seed", seed}, {"tests", tests}}.dump(2) + "\n");
+    }
+};
+
+std::vector<Seed> seeds_of(const TrainArguments& arguments) {
+    std::vector<Seed> seeds;
+    for (int i = 0; i < arguments.seeds; ++i) {
+        const std::int64_t seed = arguments.recipe.train.seed + i;
+        seeds.push_back({seed, fs::path(arguments.folder) / fmt::format("seed-{}", seed)});
+    }
+    return seeds;
+}
+
+// A run that was begun goes on by its own recipe, as `cait train --resume` does it.
+int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocation& invocation) {
+    TrainArguments one = arguments;
+    one.notes.clear();  // said once for all
+    one.folder = seed.folder.string();
+    one.resume = fs::exists(seed.folder / "recipe.toml");
+    one.recipe = one.resume ? read_recipe(seed.folder / "recipe.toml") : arguments.recipe;
+    one.recipe.train.seed = seed.seed;
+    one.words_of_one = {"/proc/self/exe", "train"};
+    const std::vector<std::string> more =
+        one.resume ? std::vector<std::string>{"--resume", one.folder}
+                   : std::vector<std::string>{arguments.folder + "/recipe.toml", "--seed",
+                                              std::to_string(seed.seed), "--out", one.folder};
+    one.words_of_one.insert(one.words_of_one.end(), more.begin(), more.end());
+    return train_once(one, invocation);
+}
+
+// The final weights, not the best: see seed_study.h.
+EpochScores test(const Seed& seed, const std::string& uri) {
+    const fs::path file = seed.folder / "last.safetensors";
+    const Model model = Model::load(file);
+    const auto classes = std::size_t(model.spec().architecture->common().classes);
+    const DatasetPtr dataset =
+        match_classes(open_dataset(uri, Split::val), model.classes(), classes, file.string());
+    Progress progress(fmt::format("seed {} on {}", seed.seed, uri), "images");
+    EvaluateDataOptions options;
+    options.progress = [&](std::size_t done) { progress.update(done, dataset->size()); };
+    ExecutorOptions engine;
+    engine.batch = options.batch;
+    const Metrics metrics =
+        evaluate_data(*make_executor(model, engine), model, dataset, options).evaluation.metrics;
+    const auto epochs = model.training().find("epochs");
+    return {epochs == model.training().end() ? 0 : std::strtod(epochs->second.c_str(), nullptr),
+            metrics.top1(), metrics.top5(), metrics.loss()};
+}
+
+void run_tests(const TrainArguments& arguments, const Seed& seed) {
+    Json tests = seed.tests();
+    for (const std::string& uri : arguments.tests) {
+        if (tests.contains(uri)) continue;
+        const EpochScores found = test(seed, uri);
+        tests[uri] = {{"epoch", found.epoch},
+                      {"top1", found.top1},
+                      {"top5", found.top5},
+                      {"loss", found.loss}};
+        seed.finish(tests);
+    }
+}
+
+// ---- the study
+
+std::string validation_text(const Recipe& recipe) {
+    const std::string& name = recipe.data.val.empty() ? recipe.data.train : recipe.data.val;
+    if (recipe.data.val == "none") return "none";
+    if (recipe.data.val.empty() && !has_part(recipe.data.train, Split::val))
+        return "images held out by each run's own seed";
+    return validates_on_test(name) ? name + ", its test part" : name;
+}
+
+SeedRun finished_run(const Seed& seed) {
+    SeedRun run{.seed = seed.seed,
+                .folder = seed.folder.string(),
+                .records = read_metrics(seed.folder / "metrics.jsonl"),
+                .tests = {}};
+    const Json tests = seed.tests();
+    for (const auto& item : tests.items()) {
+        const auto number = [&](const char* name) {
+            const auto found =
+                item.value().is_object() ? item.value().find(name) : item.value().end();
+            if (found == item.value().end() || !found->is_number())
+                throw Error(fmt::format("{}: expected a number '{}'",
+                                        (seed.folder / kFinished).string(), name));
+            return found->get<double>();
+        };
+        run.tests.emplace_back(item.key(), EpochScores{number("epoch"), number("top1"),
+                                                       number("top5"), number("loss")});
+    }
+    return run;
+}
+
+SeedStudy study_of(const TrainArguments& arguments, const std::vector<Seed>& seeds) {
+    const Recipe& recipe = arguments.recipe;
+    SeedStudy study;
+    study.title =
+        fmt::format("{}: {} with {} seeds", fs::path(arguments.folder).filename().string(),
+                    recipe.model.name, arguments.seeds);
+    study.validation = validation_text(recipe);
+    study.requested = std::size_t(arguments.seeds);
+    study.facts = {
+        {"model", recipe.model.name},
+        {"training data", recipe.data.train},
+        {"validation data", study.validation},
+        {"epochs", fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
+        {"seeds", fmt::format("{} to {}", seeds.front().seed, seeds.back().seed)}};
+    if (recipe.data.val.empty() && !has_part(recipe.data.train, Split::val))
+        study.notes.emplace_back(
+            "each seed holds other images out for validation, so the runs are not measured on the "
+            "same ones: give --val or --test");
+    study.recipe = recipe_text(recipe);
+    for (const Seed& seed : seeds)
+        if (seed.is_finished()) study.runs.push_back(finished_run(seed));
+    return study;
+}
+
+SeedStudy write_study(const TrainArguments& arguments, const std::vector<Seed>& seeds) {
+    SeedStudy study = study_of(arguments, seeds);
+    const fs::path folder = arguments.folder;
+    write_text(folder / kSeedsFile, seeds_json(study).dump(2) + "\n");
+    if (!study.runs.empty()) write_text(folder / "seeds.html", seeds_html(study));
+    return study;
+}
+
+bool has_runs(const fs::path& folder) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+        if (entry.path().filename().string().starts_with("seed-") &&
+            fs::exists(entry.path() / "recipe.toml"))
+            return true;
+    return false;
+}
+
+// All runs of a study are by one recipe: one that goes on must be asked for by the same.
+void open_study(const TrainArguments& arguments) {
+    const fs::path folder = arguments.folder, recipe = folder / "recipe.toml";
+    validation_text(arguments.recipe);  // throws for a wrong name before anything is written
+    if (!fs::exists(folder / kSeedsFile)) {
+        RunFolder::require_free(folder);
+        if (fs::exists(recipe))
+            throw UsageError(
+                fmt::format("{}: holds a run of one seed; choose another --out", arguments.folder));
+        fs::create_directories(folder);
+    } else if (fs::exists(recipe) && has_runs(folder)) {
+        const auto changes = changes_beside_seed(read_recipe(recipe), arguments.recipe);
+        if (!changes.empty())
+            throw UsageError(
+                fmt::format("{}: holds a study by another recipe ({}); choose another --out",
+                            arguments.folder, fmt::join(changes, ", ")));
+    }
+    write_study(arguments, seeds_of(arguments));
+    write_text(recipe, recipe_text(arguments.recipe));
+}
+
+std::string spread_text(const Spread& spread, double scale, int digits) {
+    return fmt::format("{:.{}f}{}", scale * spread.mean, digits,
+                       spread.deviation
+                           ? fmt::format(" ± {:.{}f}", scale * *spread.deviation, digits)
+                           : std::string());
+}
+
+void print_study(const TrainArguments& arguments, const SeedStudy& study) {
+    print_out("\n{} at the final epoch, mean ± standard deviation of a sample (n - 1)\n",
+              study.runs.size() == 1 ? "one seed" : fmt::format("{} seeds", study.runs.size()));
+    for (const SeedResults& result : seed_results(study))
+        print_out("{}\n  top-1 {} %, {:.2f} to {:.2f}; top-5 {} %; loss {}\n", result.test,
+                  spread_text(result.top1, 100, 2), 100 * result.top1.least, 100 * result.top1.most,
+                  spread_text(result.top5, 100, 2), spread_text(result.loss, 1, 4));
+    for (const std::string& note : study.notes) print_error("note: {}\n", note);
+    print_out("numbers {0}/{1}, plots {0}/seeds.html\n", arguments.folder, kSeedsFile);
+}
+
+}  // namespace
+
+void train_seeds(const TrainArguments& arguments, const Invocation& invocation) {
+    if (world_from_environment().world > 1)
+        throw UsageError("train: --seeds starts its runs itself: give --nproc instead of torchrun");
+    for (const std::string& uri : arguments.tests)
+        open_dataset(uri, Split::val);  // before the work
+    open_study(arguments);
+    print_notes(arguments);
+    const std::vector<Seed> seeds = seeds_of(arguments);
+    for (const Seed& seed : seeds) {
+        if (seed.is_finished()) continue;
+        print_out("\nseed {} ({} of {})\n", seed.seed, seed.seed - seeds.front().seed + 1,
+                  seeds.size());
+        flush_out();
+        if (const int status = train_seed(arguments, seed, invocation); status != 0) {
+            print_error("go on with all seeds: cait train --resume {}\n", arguments.folder);
+            *invocation.status = status;
+            return;
+        }
+        seed.finish(Json::object());
+        write_study(arguments, seeds);
+    }
+    // After all training: starting processes is for a program that has no threads yet.
+    for (const Seed& seed : seeds) run_tests(arguments, seed);
+    print_study(arguments, write_study(arguments, seeds));
+}
+
+}  // namespace cait::app

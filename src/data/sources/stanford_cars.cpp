@@ -1,0 +1,91 @@
+#include "data/sources/stanford_cars.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "cait/error.h"
+#include "core/file_bytes.h"
+#include "data/sources/dataset_root.h"
+#include "data/sources/file_dataset.h"
+#include "data/sources/mat_file.h"
+
+namespace cait {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kUnpacked = "stanford_cars";  // as torchvision calls it
+
+fs::path of_devkit(const fs::path& root, const char* name) {
+    return fs::exists(root / "devkit" / name) ? root / "devkit" / name : root / name;
+}
+
+// MATLAB counts classes from 1.
+std::int64_t label_of(const MatFile& file, const MatArray& value, const FileList& list) {
+    const std::int64_t number = file.integer(value, "class");
+    const auto classes = std::int64_t(list.classes.names.size());
+    if (number < 1 || number > classes)
+        throw Error(fmt::format("{}: image {}: expected a class from 1 to {}, found {}",
+                                file.file(), list.files.size(), classes, number));
+    return number - 1;
+}
+
+std::vector<std::string> names_in(const MatFile& file) {
+    return file.texts(file.variable("class_names"), "class_names");
+}
+
+// cars_annos.mat, where `test` of each image says to which part it belongs.
+FileList list_whole(const fs::path& root, Split split) {
+    constexpr std::array<std::string_view, 3> kFields{"relative_im_path", "class", "test"};
+    const fs::path path = root / "cars_annos.mat";
+    const std::vector<std::byte> bytes = read_bytes(path);
+    const MatFile file(bytes, path.string());
+    FileList list;
+    list.root = root;
+    list.classes.names = names_in(file);
+    file.rows(file.variable("annotations"), kFields, [&](std::span<const MatArray> values) {
+        if ((file.integer(values[2], "test") == 0) != is_training(split)) return;
+        list.files.push_back(file.text(values[0], kFields[0]));
+        list.labels.push_back(label_of(file, values[1], list));
+    });
+    return list;
+}
+
+FileList list_part(const fs::path& root, Split split) {
+    const bool train = is_training(split);
+    const fs::path path =
+        of_devkit(root, train ? "cars_train_annos.mat" : "cars_test_annos_withlabels.mat");
+    if (!train && !fs::exists(path) && fs::exists(of_devkit(root, "cars_test_annos.mat")))
+        throw Error(
+            fmt::format("{}: has no labels; expected cars_test_annos_withlabels.mat beside it",
+                        of_devkit(root, "cars_test_annos.mat").string()));
+    const fs::path meta_path = of_devkit(root, "cars_meta.mat");
+    const std::vector<std::byte> meta_bytes = read_bytes(meta_path), bytes = read_bytes(path);
+    constexpr std::array<std::string_view, 2> kFields{"fname", "class"};
+    const MatFile file(bytes, path.string());
+    FileList list;
+    list.root = root / (train ? "cars_train" : "cars_test");
+    list.classes.names = names_in(MatFile(meta_bytes, meta_path.string()));
+    file.rows(file.variable("annotations"), kFields, [&](std::span<const MatArray> values) {
+        list.files.push_back(file.text(values[0], kFields[0]));
+        list.labels.push_back(label_of(file, values[1], list));
+    });
+    return list;
+}
+
+}  // namespace
+
+DatasetPtr open_stanford_cars(const DatasetUri& uri, Split split) {
+    for (const fs::path& root : {fs::path(uri.path), fs::path(uri.path) / kUnpacked})
+        if (fs::exists(root / "cars_annos.mat"))
+            return make_file_dataset(uri.text, list_whole(root, split));
+    const fs::path root =
+        find_root(uri, kUnpacked, is_training(split) ? "cars_train" : "cars_test");
+    return make_file_dataset(uri.text, list_part(root, split));
+}
+
+}  // namespace cait

@@ -1,0 +1,88 @@
+#include "report/chart_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "report/html.h"
+
+namespace cait {
+
+std::string chart_number(double value, ChartUnit unit) {
+    if (unit == ChartUnit::percent) return fmt::format("{:.3g} %", 100 * value);
+    constexpr double kLargestWhole = 1e7;  // steps and the like are not written as 2e+04
+    const bool whole = value == std::floor(value) && std::fabs(value) < kLargestWhole;
+    return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+std::vector<std::string> tick_texts(const std::vector<double>& ticks, ChartUnit unit) {
+    std::vector<std::string> texts;
+    for (const double tick : ticks) texts.push_back(chart_number(tick, unit));
+    if (ticks.size() < 2 || unit != ChartUnit::percent) return texts;
+    constexpr double kSlack = 1e-6;  // 0.1 is a little less than a tenth
+    const double step = 100 * (ticks[1] - ticks[0]);
+    const int decimals = std::clamp(int(std::ceil(-std::log10(step) - kSlack)), 0, 6);
+    for (std::size_t i = 0; i < ticks.size(); ++i)
+        texts[i] = fmt::format("{:.{}f} %", 100 * ticks[i], decimals);
+    return texts;
+}
+
+std::vector<double> axis_ticks(double low, double high) {
+    if (!(high > low)) {
+        const double margin = low == 0 ? 1 : std::fabs(low) * 0.1;
+        low -= margin;
+        high += margin;
+    }
+    const double rough = (high - low) / 4;
+    const double power = std::pow(10, std::floor(std::log10(rough)));
+    double step = 10 * power;
+    for (const double factor : {5.0, 2.0, 1.0})
+        if (factor * power >= rough * 0.7) step = factor * power;
+    std::vector<double> ticks;
+    const auto first = std::int64_t(std::floor(low / step + 1e-9));
+    const auto last = std::int64_t(std::ceil(high / step - 1e-9));
+    for (std::int64_t i = first; i <= last; ++i) ticks.push_back(double(i) * step);
+    return ticks;
+}
+
+std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y) {
+    using P = ChartPlane;
+    std::string svg;
+    const std::vector<std::string> y_texts = tick_texts(y.ticks, y.unit);
+    for (std::size_t i = 0; i < y.ticks.size(); ++i)
+        svg += fmt::format(
+            "<path class=\"grid\" d=\"M{} {:.1f}H{}\"/>"
+            "<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+            P::kLeft, plane.down(y.ticks[i]), P::kWidth - P::kRight, P::kLeft - 6,
+            plane.down(y.ticks[i]) + 3.5, y_texts[i]);
+    const std::vector<std::string> x_texts = tick_texts(x.ticks, x.unit);
+    for (std::size_t i = 0; i < x.ticks.size(); ++i) {
+        constexpr double kHalfLetter = 3.2;  // of the style's font
+        // A text that would run out of the drawing ends at its edge.
+        const double at = plane.across(x.ticks[i]), half = kHalfLetter * double(x_texts[i].size());
+        const bool fits = at + half <= P::kWidth;
+        svg +=
+            fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
+                        fits ? at : P::kWidth, P::kHeight - P::kBottom + 15,
+                        fits ? "middle" : "end", x_texts[i]);
+    }
+    svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                       P::kWidth - P::kRight, P::kHeight - 4, html_text(x.label));
+    return svg;
+}
+
+std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg) {
+    return fmt::format(
+        "<figure class=\"chart\"><figcaption>{0}</figcaption>\n<p class=\"legend\">{1}</p>\n"
+        "<svg viewBox=\"0 0 {2} {3}\" role=\"img\" aria-label=\"{0}\">\n{4}</svg></figure>\n",
+        html_text(title), legend, ChartPlane::kWidth, ChartPlane::kHeight, svg);
+}
+
+std::string legend_entry(int colour, std::string_view name, std::string_view value) {
+    const std::string key =
+        colour > 0 ? fmt::format("<i class=\"key s{}\"></i>", colour) : std::string();
+    return fmt::format("<span>{}{} <b>{}</b></span> ", key, html_text(name), html_text(value));
+}
+
+}  // namespace cait
