@@ -157,8 +157,9 @@ void find_lr(const TrainArguments& arguments) {
 
 // A run, too, reads images and weights that strangers made. With other processes it speaks through
 // sockets, with graphics cards through devices: there it goes without.
-void enter_sandbox_where_it_can(const TrainArguments& arguments, const WorldInfo& world) {
-    if (world.world > 1 || arguments.recipe.train.device != "cpu") return;
+void enter_sandbox_where_it_can(const TrainArguments& arguments) {
+    if (arguments.processes > 1 || world_from_environment().world > 1) return;
+    if (arguments.recipe.train.device != "cpu") return;
     enter_sandbox_for({arguments.folder, arguments.find_lr ? arguments.folder + "-lr.svg" : ""});
 }
 
@@ -194,6 +195,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 }
 
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
+    enter_sandbox_where_it_can(arguments);
     if (arguments.seeds > 0) return train_seeds(arguments, invocation);
     if (arguments.find_lr && arguments.processes <= 1) {
         watch_signals();
@@ -211,8 +213,6 @@ int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     }
     watch_signals();
     const WorldInfo world = world_from_environment();
-    enter_sandbox_where_it_can(arguments, world);
-    if (arguments.find_lr) return find_lr(arguments);
     const bool speaks = world.rank == 0;
     if (speaks) print_notes(arguments);
     TrainDisplay display;
