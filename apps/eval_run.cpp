@@ -96,6 +96,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     options.batch = arguments.executor.batch;
     options.threads = arguments.threads;
     options.flip = arguments.tta == "flip";
+    options.late_fusion = arguments.fusion == "softmax" && has_two_heads(model);
     options.heads = !arguments.compare.empty();
     options.skip_bad = arguments.skip_bad;
     options.progress = [&, total = dataset->size()](std::size_t done) {
@@ -187,6 +188,11 @@ void evaluate(const EvalArguments& arguments) {
         OutputFile(output).not_in(*data).not_in(entries.front().file);
     std::vector<Candidate> candidates;
     for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
+    if (const Model& model = candidates.front().model;
+        arguments.fusion == "softmax" && !has_two_heads(model))
+        throw UsageError(
+            fmt::format("--fusion softmax: expected a model with a distillation head, found {}",
+                        model.spec().name));
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
     make_names_unique(result.models);
