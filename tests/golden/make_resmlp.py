@@ -9,7 +9,7 @@ from functools import partial
 import timm
 import torch
 from timm.layers import Mlp
-from timm.models.mlp_mixer import AffineMap, MlpMixer, ResBlock
+from timm.models.mlp_mixer import Affine, MlpMixer, ResBlock
 from torch import nn
 
 from family import Family, case, layer_macs, size_of
@@ -83,7 +83,7 @@ class ClassLayer(nn.Module):
 
 def build(config):
     dim, ratio = int(config["dim"]), float(config["mlp_ratio"])
-    norm = AffineMap if config["norm"] == "affine" else partial(nn.LayerNorm, eps=1e-6)
+    norm = Affine if config["norm"] == "affine" else partial(nn.LayerNorm, eps=1e-6)
     model = MlpMixer(num_classes=int(config["classes"]), img_size=size_of(config),
                      in_chans=int(config["channels"]), patch_size=int(config["patch"]),
                      num_blocks=int(config["depth"]), embed_dim=dim, mlp_ratio=ratio,
