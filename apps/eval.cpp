@@ -61,6 +61,11 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
     arguments->executor.add_to(*command);
     add_threads_option(*command, arguments->threads);
     add_tta_option(*command, arguments->tta);
+    command
+        ->add_option("--fusion", arguments->fusion,
+                     "Class and distillation head: mean of their logits, or sum of their "
+                     "probabilities (softmax)")
+        ->check(CLI::IsMember({"logits", "softmax"}));
     command->add_option("--crop-ratio", arguments->crop_ratio,
                         "Crop size over resized size; default: the model's");
     command

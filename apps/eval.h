@@ -21,6 +21,7 @@ struct EvalArguments {
     ExecutorOptions executor;
     int threads = 1;
     std::string tta = "none";
+    std::string fusion = "logits";
     std::optional<double> crop_ratio;  // none: the model's
     std::string crop_mode;             // empty: the model's
     bool per_class = false;

@@ -65,6 +65,7 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
                         {"data", arguments.data},
                         {"precision", arguments.executor.precision},
                         {"tta", arguments.tta},
+                        {"fusion", arguments.fusion},
                         {"crop_ratio", one.preprocessing.crop_ratio},
                         {"crop_mode", one.preprocessing.crop_mode},
                         {"images", metrics.images()},

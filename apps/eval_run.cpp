@@ -147,6 +147,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     options.batch = arguments.executor.batch;
     options.threads = arguments.threads;
     options.flip = arguments.tta == "flip";
+    options.late_fusion = arguments.fusion == "softmax" && has_two_heads(model);
     options.heads = true;
     options.skip_bad = arguments.skip_bad;
     options.progress = [&, total = dataset->size()](std::size_t done) {
@@ -249,6 +250,11 @@ void evaluate(const EvalArguments& arguments) {
     }
     std::vector<Candidate> candidates;
     for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
+    if (const Model& model = candidates.front().model;
+        arguments.fusion == "softmax" && !has_two_heads(model))
+        throw UsageError(
+            fmt::format("--fusion softmax: expected a model with a distillation head, found {}",
+                        model.spec().name));
     const auto final_epoch = final_candidate(arguments, candidates.front(), data);
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));

@@ -42,7 +42,8 @@ void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::st
     const std::string model = last("model.name", recipe.model.name);
     const std::string teacher = last("distill.teacher", recipe.distill.teacher);
     for (auto& [key, value] : settings) {
-        if (key == "model.weights") value = weights_file(value, model, &notes);
+        if (key == "model.weights" || key == "model.scales")
+            value = weights_file(value, model, &notes);
         if (key == "distill.teacher") value = weights_file(value, "", &notes);
         if (key == "distill.weights") value = weights_file(value, teacher, &notes);
     }

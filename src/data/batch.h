@@ -20,6 +20,7 @@ struct Batch {
     std::vector<std::int64_t> labels;  // (size)
     std::vector<SampleKey> keys;       // (size) which samples these are
     std::vector<float> targets;        // (size, classes) where `finish` mixes labels, else empty
+    std::vector<float> beside;         // (size, LoaderOptions::beside.count)
     Position position;                 // of this batch in the run
     bool last_of_epoch = false;
 

@@ -192,6 +192,7 @@ private:
         slot.batch.labels.resize(slot.batch.size);
         slot.batch.keys.resize(slot.batch.size);
         slot.batch.targets.clear();
+        slot.batch.beside.resize(slot.batch.size * options_.beside.count);
         slot.claimed = slot.done = 0;
         slot.bad.clear();
         slot.error = nullptr;

@@ -18,6 +18,13 @@ enum class OnBad {
     refuse,  // evaluation: the first one is an Error
 };
 
+// Numbers that go with every image of a batch, Batch::beside.
+struct Beside {
+    std::size_t count = 0;  // for each image
+    // A function of the image and the key alone, called by several workers at once.
+    std::function<void(const Image& image, const SampleKey& key, std::span<float> out)> write;
+};
+
 struct LoaderOptions {
     std::int64_t channels = 3;
     std::int64_t height = 224;
@@ -31,6 +38,7 @@ struct LoaderOptions {
     DecodeOptions decode;   // its channels are replaced by those above
     // Called within next() for each bad image once per run, in the order of the batches.
     std::function<void(const BadImage&)> report;
+    Beside beside;
     // Called by a worker on each complete batch: mixup. A function of the batch alone.
     std::function<void(Batch&)> finish;
 };

@@ -39,6 +39,10 @@ void SampleReader::write(const SampleKey& key, Batch& batch, std::size_t item) {
     else
         std::get<ByteTransform>(transform_)(
             image_, key, {reinterpret_cast<std::uint8_t*>(start) + item * count, count});
+    const Beside& beside = options_.beside;
+    if (beside.count > 0)
+        beside.write(image_, key,
+                     std::span(batch.beside).subspan(item * beside.count, beside.count));
 }
 
 void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& batch,

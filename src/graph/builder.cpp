@@ -198,6 +198,10 @@ Value Builder::dropout(Value x, double rate, Location where) {
     return training() && rate > 0 ? record(op::Dropout{rate}, {x}, where) : x;
 }
 
+Value Builder::mix_tokens(Value x, std::int64_t cell, Location where) {
+    return training() && options_.mix_tokens ? record(op::MixTokens{cell}, {x}, where) : x;
+}
+
 Value Builder::linear(Value x, const Affine& params, Location where) {
     if (!params.bias) return record(op::Linear{}, {x, params.weight}, where);
     return record(op::Linear{}, {x, params.weight, params.bias}, where);

@@ -121,9 +121,11 @@ public:
     Value expand(Value x, Location where = Location::current());
     Value reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> axes, bool keep = false,
                  Location where = Location::current());
-    // The two that are recorded for training only; x itself where there is nothing to drop.
+    // The three that are recorded for training only; x itself where there is nothing to drop or
+    // to mix.
     Value drop_path(Value x, double rate, Location where = Location::current());
     Value dropout(Value x, double rate, Location where = Location::current());
+    Value mix_tokens(Value x, std::int64_t cell, Location where = Location::current());
     Value linear(Value x, const Affine& params, Location where = Location::current());
     Value conv2d(Value x, const Affine& params, op::Conv2d options,
                  Location where = Location::current());

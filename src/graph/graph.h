@@ -25,6 +25,7 @@ struct RecordOptions {
     Mode mode = Mode::infer;
     std::optional<ImageSize> image_size = {};  // another size than the configuration's
     std::optional<double> drop_path = {};      // another rate than the configuration's
+    bool mix_tokens = false;                   // training: images exchange tokens (op::MixTokens)
     std::vector<std::string> taps = {};        // outputs wanted; empty means the logits
 };
 
@@ -36,10 +37,20 @@ struct Grid {
     bool operator==(const Grid&) const = default;
 };
 
+// A part of a grid.
+struct GridBox {
+    std::int64_t top = 0;
+    std::int64_t left = 0;
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    std::int64_t count() const { return height * width; }
+    bool operator==(const GridBox&) const = default;
+};
+
 // What loading and training have to know of a parameter beyond its shape. A statistic is a batch
-// norm's. Models with a token per class have class_tokens, [1, classes, D], and for each class a
-// head of its own, "head.K.weight" [1, D], which is a class_row: row K of another model's
-// "head.weight".
+// norm's, a residual_scale what multiplies a residual branch (LayerScale). Models with a token per
+// class have class_tokens, [1, classes, D], and for each class a head of its own, "head.K.weight"
+// [1, D], which is a class_row: row K of another model's "head.weight".
 struct ParamRole {
     enum class Kind {
         plain,
@@ -51,6 +62,7 @@ struct ParamRole {
         class_row,
         position,
         patch_mixing,
+        residual_scale,
         statistic
     };
     Kind kind = Kind::plain;

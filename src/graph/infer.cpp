@@ -130,6 +130,14 @@ Shape infer(const op::Activation& op, Inputs in) { return same_as_input(op, in);
 Shape infer(const op::DropPath& op, Inputs in) { return same_as_input(op, in); }
 Shape infer(const op::Dropout& op, Inputs in) { return same_as_input(op, in); }
 
+Shape infer(const op::MixTokens& op, Inputs in) {
+    expect_count(op, in, 1, 1);
+    expect_rank(op, "tokens by row and column", in[0], 4);
+    if (op.cell < 1 || in[0][1] % op.cell != 0 || in[0][2] % op.cell != 0)
+        reject(op, "expected rows and columns in cells of {}, got {}", op.cell, in[0].to_string());
+    return in[0];
+}
+
 Shape infer(const op::Softmax& op, Inputs in) {
     axis_of(op, op.axis, in[0]);
     return same_as_input(op, in);

@@ -102,6 +102,13 @@ struct Dropout {
     static constexpr std::string_view kName = "dropout";
     double rate = 0;
 };
+// x [B, H, W, D] → the same, where a box of it comes from the image at the other end of the batch;
+// twice is nothing. Whoever runs the graph draws the box, on a grid of which a place is cell × cell
+// of x. Recorded for training only.
+struct MixTokens {
+    static constexpr std::string_view kName = "mix_tokens";
+    std::int64_t cell = 1;
+};
 
 // x [B, C, ...], weight, bias, running mean and running variance, each [C]. Training normalises
 // with the batch's statistics and moves the running ones by `momentum`.
@@ -245,9 +252,9 @@ namespace cait {
 using Op = std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
                         op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute,
                         op::Concat, op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout,
-                        op::BatchNorm, op::Pool2d, op::Unfold, op::Fold, op::LayerNorm,
-                        op::AttentionMap, op::Attention, op::AttentionApply, op::Residual,
-                        op::SqueezeExcite, op::Outlook, op::PatchEmbed, op::ConvUnit,
+                        op::MixTokens, op::BatchNorm, op::Pool2d, op::Unfold, op::Fold,
+                        op::LayerNorm, op::AttentionMap, op::Attention, op::AttentionApply,
+                        op::Residual, op::SqueezeExcite, op::Outlook, op::PatchEmbed, op::ConvUnit,
                         op::ClassAttention, op::PatchMix, op::MlpBranch, op::AttentionBranch>;
 
 // Lets std::visit take one lambda per case.

@@ -38,6 +38,7 @@ std::string attributes(const op::Reduce& op) {
 }
 std::string attributes(const op::DropPath& op) { return fmt::format("rate={:g}", op.rate); }
 std::string attributes(const op::Dropout& op) { return fmt::format("rate={:g}", op.rate); }
+std::string attributes(const op::MixTokens& op) { return fmt::format("cell={}", op.cell); }
 std::string attributes(const op::BatchNorm& op) {
     return fmt::format("epsilon={:g} momentum={:g}", op.epsilon, op.momentum);
 }

@@ -5,6 +5,7 @@
 #include "cait/error.h"
 #include "measure/evaluate.h"
 #include "measure/evaluation_loader.h"
+#include "measure/late_fusion.h"
 #include "models/catalogue.h"
 
 namespace cait {
@@ -25,13 +26,17 @@ std::vector<std::string> decisions_of(const Model& model, bool heads) {
 
 }  // namespace
 
+bool has_two_heads(const Model& model) { return decisions_of(model, true).size() > 1; }
+
 DataEvaluation evaluate_data(const Executor& executor, const Model& model,
                              const DatasetPtr& dataset, const EvaluateDataOptions& options) {
     const CommonConfig& common = model.spec().architecture->common();
     const std::unique_ptr<Loader> loader = evaluation_loader(
         dataset, model.preprocessing(), common.image_size,
         {.batch = options.batch, .threads = options.threads, .skip_bad = options.skip_bad});
-    Evaluation evaluation = evaluate(executor, std::size_t(common.classes), *loader,
+    const LateFusionExecutor fused(executor);
+    const Executor& runs = options.late_fusion ? static_cast<const Executor&>(fused) : executor;
+    Evaluation evaluation = evaluate(runs, std::size_t(common.classes), *loader,
                                      {.taps = decisions_of(model, options.heads),
                                       .flip = options.flip,
                                       .worst = options.worst,

@@ -11,7 +11,8 @@ Value branch_weight(Builder& b, std::string_view name, std::int64_t dim, const B
                     Location where) {
     if (weight.kind == BranchWeight::Kind::none) return {};
     const std::int64_t extent = weight.kind == BranchWeight::Kind::scalar ? 1 : dim;
-    return b.param(name, {extent}, weight.init, {}, weight.learnable, where);
+    return b.param(name, {extent}, weight.init, {.kind = ParamRole::Kind::residual_scale},
+                   weight.learnable, where);
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // VOLO: "VOLO: Vision Outlooker for Visual Recognition", Yuan et al. 2021 (arXiv 2106.13112).
 // Outlook attention on a fine grid, self-attention on a grid half as fine, class-attention last. A
-// second head, on every token, is taught by token labels and takes part in the evaluation.
+// second head, on every token, is taught by token labels and takes part in the evaluation. Training
+// may let images exchange tokens after the patch embedding (MixToken, Jiang et al. 2021, arXiv
+// 2104.10858).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -133,7 +135,7 @@ Value class_attention(Builder& b, Value x, std::int64_t heads, std::int64_t inde
 
 // The image as [B, N, D], before the class token comes in.
 Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
-    Value x = stem(b, image, c);  // [B, H/8, W/8, D0]
+    Value x = b.mix_tokens(stem(b, image, c), kPatch / kFinePatch);  // [B, H/8, W/8, D0]
     for (std::int64_t i = 0; i < c.layers[0]; ++i) {
         const Builder::Scope scope = b.block_scope("network.0", i);
         const Value normed = b.layer_norm("norm1", x, kVoloEpsilon);
@@ -166,6 +168,16 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
     return x;
 }
 
+// MixToken undone: what the tokens [B, N, K] that images have exchanged say counts for the image
+// that they come from.
+Value in_own_images(Builder& b, Value tokens, const VoloConfig& c) {
+    if (!b.training() || !b.options().mix_tokens) return tokens;
+    const Grid grid = patch_grid(c.image_size, kPatch);
+    const Value map =
+        b.reshape(tokens, {Shape::kBatch, grid.height, grid.width, tokens.extent(-1)});
+    return b.reshape(b.mix_tokens(map, 1), tokens.shape());
+}
+
 void record(Builder& b, const VoloConfig& c) {
     const std::int64_t dim = c.dims.back();
     const Value patches = patch_tokens(b, b.image(c.channels, c.image_size), c);  // [B, N, D]
@@ -188,7 +200,8 @@ void record(Builder& b, const VoloConfig& c) {
         return b.output("logits", logits);
     }
 
-    const Value aux = class_head(b, "aux_head", tokens, c.classes);  // [B, N, classes]
+    const Value aux =
+        in_own_images(b, class_head(b, "aux_head", tokens, c.classes), c);  // [B, N, classes]
     b.output("logits_class", logits);
     b.output("logits_aux", aux);
     b.output("token_logits", aux);

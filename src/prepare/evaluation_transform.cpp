@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kModes{"centre", "squash", "border"};
 
 // The size that just covers (longest = false) or just fits into (true) the target.
-Extent keeping_ratio(const Image& image, Extent target, bool longest) {
+Extent keeping_ratio(const Extent& image, Extent target, bool longest) {
     const double down = double(image.height) / double(target.height);
     const double across = double(image.width) / double(target.width);
     const double ratio = longest ? std::max(down, across) : std::min(down, across);
@@ -45,7 +45,7 @@ struct Placement {
     Span down;
 };
 
-Placement place(const EvaluationTransform& transform, const Image& image) {
+Placement place(const EvaluationTransform& transform, const Extent& image) {
     transform.check();
     if (image.width < 1 || image.height < 1)
         throw Error(fmt::format("preprocess: expected an image of at least 1x1, found {}x{}",
@@ -95,7 +95,7 @@ void EvaluationTransform::check() const {
 
 void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspace,
                                Image& result) const {
-    const auto [whole, across, down] = place(*this, image);
+    const auto [whole, across, down] = place(*this, {image.width, image.height});
     // Only what the crop shows is computed: a very long image costs no more than a square one.
     const ResizeTarget target{whole.width, whole.height, across.inside,
                               down.inside, across.count, down.count};
@@ -108,10 +108,10 @@ void EvaluationTransform::crop(const Image& image, EvaluationWorkspace& workspac
                result);
 }
 
-Box EvaluationTransform::seen(const Image& image) const {
-    const auto [whole, across, down] = place(*this, image);
-    const double x = double(image.width) / double(whole.width);
-    const double y = double(image.height) / double(whole.height);
+Box EvaluationTransform::seen(std::int64_t image_width, std::int64_t image_height) const {
+    const auto [whole, across, down] = place(*this, {image_width, image_height});
+    const double x = double(image_width) / double(whole.width);
+    const double y = double(image_height) / double(whole.height);
     return {double(across.start) * x, double(down.start) * y, double(across.start + width) * x,
             double(down.start + height) * y};
 }

@@ -48,7 +48,8 @@ struct EvaluationTransform {
 
     // The part of the image that crop() shows, in the image's pixels. It reaches beyond the image
     // where crop() pads.
-    Box seen(const Image& image) const;
+    Box seen(const Image& image) const { return seen(image.width, image.height); }
+    Box seen(std::int64_t image_width, std::int64_t image_height) const;
 
     // `out` is (3, height, width).
     void apply(const Image& image, EvaluationWorkspace& workspace, std::span<float> out) const;

@@ -10,11 +10,15 @@
 
 namespace cait {
 
+// What evaluation does to an image. Throws UsageError that names the field when one is out of its
+// range.
+EvaluationTransform evaluation_transform(const Preprocessing& preprocessing, ImageSize size);
+
 // Owns its scratch memory, so every thread has a copy of its own.
 class Preparer {
 public:
-    // Throws UsageError that names the field when one is out of its range.
-    Preparer(const Preprocessing& preprocessing, ImageSize size);
+    Preparer(const Preprocessing& preprocessing, ImageSize size)
+        : transform_(evaluation_transform(preprocessing, size)) {}
 
     // `out` is (3, height, width).
     void operator()(const Image& image, std::span<float> out);

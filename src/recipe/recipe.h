@@ -18,6 +18,7 @@ struct ModelPart {
     std::string name = "cait_xxs24_224";
     std::string weights;  // a file to start from; empty: fresh weights
     bool prefer_ema = false;
+    std::string scales;  // a model file whose branch weights are taken and kept; empty: they learn
     bool expects_weights = false;  // a recipe for fine-tuning: a run without weights says so
     SettingList settings;
     bool operator==(const ModelPart&) const = default;
@@ -33,6 +34,7 @@ struct DataPart {
     std::int64_t threads = 0;    // loader threads per process; 0: as many as cores
     std::int64_t repeats = 1;    // repeated augmentation
     double max_bad = 0.05;       // unreadable share of an epoch that ends the run
+    std::string token_labels;    // folder of label maps, for loss.name token_label; empty: none
     std::string mean = "model";  // model (what the preset expects), imagenet, half, data (measured)
     bool operator==(const DataPart&) const = default;
 };
@@ -56,8 +58,12 @@ struct AugmentPart {
     double mix_switch = 0.5;
     MixMode mix_mode = MixMode::batch;
     std::int64_t mix_off_epoch = 0;  // from this epoch on neither; 0: never switched off
+    double mix_tokens = 0;           // MixToken: alpha; 0: off
     bool operator==(const AugmentPart&) const = default;
 };
+
+// Whether images are mixed in pairs, for which a batch must have an even number of them.
+bool mixes(const AugmentPart& augment);
 
 enum class OptimizerKind { adamw, lamb, sgd };
 enum class ClipKind { none, norm, value };
@@ -111,7 +117,14 @@ enum class ClassWeights {
     inverse,  // of a class's share of the training images
     root,     // the square root of that
 };
+// What the class head of a model with token labels learns where a map labels the tokens.
+enum class ClassTarget {
+    map,    // what the map says of the whole image
+    blend,  // mostly that where it contradicts the label, else half of each
+    label,
+};
 enum class Distillation { none, soft, hard, tokens };
+enum class SoftMean { elements, images };
 
 // [loss]
 struct LossPart {
@@ -120,6 +133,7 @@ struct LossPart {
     double bce_threshold = 0;  // targets above it count as 1 (DeiT III); below 0: kept soft
     bool cosub = false;
     double token_weight = 0.5;  // of VOLO's dense term
+    ClassTarget class_target = ClassTarget::map;
     ClassWeights class_weights = ClassWeights::none;
     bool operator==(const LossPart&) const = default;
 };
@@ -131,7 +145,9 @@ struct DistillPart {
     std::string weights;
     double alpha = 0.5;
     double temperature = 1;
-    bool cache = false;  // teacher logits kept per image; only where augmentation is off
+    SoftMean soft_mean = SoftMean::elements;  // what a soft teacher's term is divided by
+    std::string size = "larger";  // at which the teacher is run: student, teacher, the larger
+    bool cache = false;           // teacher logits kept per image; only where augmentation is off
     bool operator==(const DistillPart&) const = default;
 };
 
@@ -142,6 +158,7 @@ struct TrainPart {
     std::int64_t seed = 0;
     std::string precision = "fp32";  // or bf16, or auto until a run starts
     Tune tune = Tune::all;           // head: linear probe on a frozen trunk
+    std::string mode = "train";      // or eval: nothing is dropped, batch norms keep statistics
     double ema = 0;                  // decay per step; 0: off
     bool ema_warmup = false;         // smaller decay in the first steps: min(decay, (1+t)/(10+t))
     std::int64_t threads = 0;        // of the products; 0: as many as cores

@@ -61,6 +61,9 @@ void bind_model(Settings& s, ModelPart& p) {
               Settings::Kind::text, "text"});
     bind_text(s, "model.weights", p.weights, "a file to start from; empty: fresh weights");
     s.flag("model.prefer_ema", p.prefer_ema, "start from the averaged weights of that file");
+    bind_text(s, "model.scales", p.scales,
+              "a model file whose weights of the residual branches (LayerScale) are taken and do "
+              "not learn; empty: they do");
     s.flag("model.expects_weights", p.expects_weights,
            "the recipe is for fine-tuning: a run that starts from nothing says so");
 }
@@ -79,6 +82,9 @@ void bind_data(Settings& s, DataPart& p) {
     s.integer("data.repeats", p.repeats, 1,
               "repeated augmentation: variants of one image in an epoch", 64);
     s.number("data.max_bad", p.max_bad, 0, 1, "unreadable share of the images that ends the run");
+    bind_text(s, "data.token_labels", p.token_labels,
+              "a folder of label maps, CLASS/IMAGE.pt or .npy, for loss.name token_label; empty: "
+              "none");
     s.word("data.mean", p.mean, {"model", "imagenet", "half", "data"},
            "what normalises images: the preset's, ImageNet's, 0.5, or measured on the data");
 }
@@ -89,9 +95,11 @@ void bind_crop(Settings& s, AugmentPart& p) {
         {{crop_kind_name(CropKind::random_resized), CropKind::random_resized},
          {crop_kind_name(CropKind::simple), CropKind::simple},
          {crop_kind_name(CropKind::padded), CropKind::padded},
-         {crop_kind_name(CropKind::squash), CropKind::squash}},
+         {crop_kind_name(CropKind::squash), CropKind::squash},
+         {crop_kind_name(CropKind::evaluation), CropKind::evaluation}},
         "random resized crop; resized, then a random crop with 4 mirrored pixels around it, or "
-        "with 4 black ones; resized only");
+        "with 4 black ones; resized only; what evaluation shows (FixRes), by eval.crop_ratio and "
+        "eval.crop_mode");
     bind_interval(s, "augment.scale", p.scale, 1, "rrc: share of the image's area");
     bind_interval(s, "augment.ratio", p.ratio, 100, "rrc: width over height");
     s.choice("augment.filter", p.filter,
@@ -110,7 +118,8 @@ void bind_colour(Settings& s, AugmentPart& p) {
                   parse_policy(text);
                   p.policy = text;
               },
-              Settings::Kind::text, "rand-m9-mstd0.5-inc1 …, original, v0, trivial, three, none"});
+              Settings::Kind::text,
+              "rand-m9-mstd0.5-inc1 …, original, v0, trivial, three, three-grey-blur …, none"});
     s.custom({"augment.jitter", "brightness, contrast and saturation, or each and the hue",
               [&p] { return p.jitter; },
               [&p](const std::string& text) {
@@ -140,6 +149,9 @@ void bind_mix(Settings& s, AugmentPart& p) {
              "one draw per batch, per pair of images or per image");
     s.integer("augment.mix_off_epoch", p.mix_off_epoch, 0,
               "from this epoch on neither mixup nor CutMix; 0: never switched off");
+    s.number("augment.mix_tokens", p.mix_tokens, 0, 1000,
+             "MixToken, for loss.name token_label: images exchange a box of tokens inside the "
+             "model; alpha of its Beta distribution; 0: off");
 }
 
 void bind_accumulate(Settings& s, std::int64_t& field) {
@@ -224,6 +236,12 @@ void bind_loss(Settings& s, LossPart& p) {
     s.flag("loss.cosub", p.cosub, "two submodels, drawn by stochastic depth, teach each other");
     s.number("loss.token_weight", p.token_weight, 0, 100,
              "token_label: weight of the tokens' term");
+    s.choice(
+        "loss.class_target", p.class_target,
+        {{"map", ClassTarget::map}, {"blend", ClassTarget::blend}, {"label", ClassTarget::label}},
+        "token_label, where a map or a teacher labels the tokens: the class head learns what "
+        "that says of the whole image, both that and the label (VOLO's --ground-truth), or "
+        "the label");
     s.choice("loss.class_weights", p.class_weights,
              {{"none", ClassWeights::none},
               {"inverse", ClassWeights::inverse},
@@ -245,6 +263,13 @@ void bind_distill(Settings& s, DistillPart& p) {
     bind_text(s, "distill.weights", p.weights, "the teacher's weights where it is a preset");
     s.number("distill.alpha", p.alpha, 0, 1, "the teacher's share of the loss");
     s.number("distill.temperature", p.temperature, 1e-3, 1e3, "soft, tokens: divides the logits");
+    s.choice("distill.soft_mean", p.soft_mean,
+             {{"elements", SoftMean::elements}, {"images", SoftMean::images}},
+             "soft: the divergence is divided by images times classes, as DeiT's code does it, or "
+             "by images, as its formula says");
+    s.word("distill.size", p.size, {"larger", "student", "teacher"},
+           "image size that the teacher is run at: the student's, for which its positions are "
+           "resized, its own, for which images are, or the larger of the two");
     s.flag("distill.cache", p.cache,
            "keep the teacher's logits per image; only where augmentation is off");
 }
@@ -257,6 +282,9 @@ void bind_train(Settings& s, TrainPart& p) {
     s.choice("train.tune", p.tune,
              {{"all", Tune::all}, {"attention", Tune::attention}, {"head", Tune::head}},
              "which parameters learn; head: a linear probe");
+    s.word("train.mode", p.mode, {"train", "eval"},
+           "eval: the network runs as at evaluation while it learns: nothing is dropped, batch "
+           "norms keep their statistics");
     s.number("train.ema", p.ema, 0, 1, "decay per step of the averaged weights; 0: no average");
     s.flag("train.ema_warmup", p.ema_warmup,
            "smaller decay in the first steps: min(decay, (1 + t) / (10 + t))");

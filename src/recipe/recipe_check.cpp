@@ -43,9 +43,12 @@ void check_batch(const Recipe& recipe) {
     const std::int64_t parts = recipe.optim.accumulate;
     require(parts < 1 || batch % parts == 0, "optim.accumulate",
             fmt::format("a divisor of data.batch {}, found {}", batch, parts));
-    const bool mixes = recipe.augment.mixup > 0 || recipe.augment.cutmix > 0;
-    require(!mixes || batch % 2 == 0, "data.batch",
-            fmt::format("an even number, as augment.mixup and augment.cutmix pair images, found {}",
+    const AugmentPart& a = recipe.augment;
+    require(!mixes(a) || batch % 2 == 0, "data.batch",
+            fmt::format("an even number, as augment.{} pairs images, found {}",
+                        a.mixup > 0    ? "mixup"
+                        : a.cutmix > 0 ? "cutmix"
+                                       : "mix_tokens",
                         batch));
 }
 
@@ -69,6 +72,15 @@ void check_loss(const Recipe& recipe) {
     require(!loss.cosub || loss.name == LossKind::bce, "loss.cosub", "loss.name bce");
     require(loss.class_weights == ClassWeights::none || loss.name == LossKind::cross_entropy,
             "loss.class_weights", "loss.name cross_entropy, or none");
+    require(recipe.augment.mix_tokens == 0 || loss.name == LossKind::token_label,
+            "augment.mix_tokens", "loss.name token_label, or 0");
+    if (!recipe.data.token_labels.empty()) {
+        require(loss.name == LossKind::token_label, "data.token_labels", "loss.name token_label");
+        require(recipe.distill.kind != Distillation::tokens, "data.token_labels",
+                "no teacher that labels tokens, too; found distill.kind tokens");
+        require(recipe.augment.mixup == 0 && recipe.augment.cutmix == 0, "data.token_labels",
+                "augment.mixup 0 and augment.cutmix 0, as maps are of single images");
+    }
     if (loss.name != LossKind::token_label) return;
     const SettingList settings = model_settings(recipe.model.name, recipe.model.settings);
     const auto head = std::ranges::find(settings, "aux_head", &SettingList::value_type::first);
@@ -80,13 +92,15 @@ void check_loss(const Recipe& recipe) {
 
 // What makes an image look different each time it is shown; empty: nothing does.
 std::string randomness(const AugmentPart& a) {
-    if (a.crop != CropKind::squash) return fmt::format("augment.crop {}", crop_kind_name(a.crop));
+    if (a.crop != CropKind::squash && a.crop != CropKind::evaluation)
+        return fmt::format("augment.crop {}", crop_kind_name(a.crop));
     if (a.flip > 0) return fmt::format("augment.flip {}", a.flip);
     if (parse_policy(a.policy).index() != 0) return fmt::format("augment.policy {}", a.policy);
     if (ColourJitter::parse(a.jitter).active()) return fmt::format("augment.jitter {}", a.jitter);
     if (a.erase > 0) return fmt::format("augment.erase {}", a.erase);
     if (a.mixup > 0) return fmt::format("augment.mixup {}", a.mixup);
     if (a.cutmix > 0) return fmt::format("augment.cutmix {}", a.cutmix);
+    if (a.mix_tokens > 0) return fmt::format("augment.mix_tokens {}", a.mix_tokens);
     return {};
 }
 
@@ -105,7 +119,16 @@ void check_distillation(const Recipe& recipe) {
             fmt::format("images that are always shown alike, found {}", random));
 }
 
+// What runs as at evaluation cannot do what only training does.
+void check_mode(const Recipe& recipe) {
+    if (recipe.train.mode != "eval") return;
+    require(!recipe.loss.cosub, "train.mode", "train with loss.cosub, whose submodels are drawn");
+    require(recipe.augment.mix_tokens == 0, "train.mode", "train with augment.mix_tokens");
+}
+
 }  // namespace
+
+bool mixes(const AugmentPart& a) { return a.mixup > 0 || a.cutmix > 0 || a.mix_tokens > 0; }
 
 void check(const Recipe& recipe) {
     check_ranges(recipe);
@@ -114,6 +137,7 @@ void check(const Recipe& recipe) {
     check_schedule(recipe);
     check_loss(recipe);
     check_distillation(recipe);
+    check_mode(recipe);
     require(recipe.save.best != "top1_ema" || recipe.train.ema > 0, "save.best",
             "train.ema above 0 for top1_ema");
     require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",

@@ -11,6 +11,10 @@ TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int
     settings.crop = augment.crop;
     settings.resized_crop = {augment.scale, augment.ratio};
     settings.filter = augment.filter;
+    settings.shown.filter = augment.filter;
+    settings.shown.mode = parse_crop_mode(recipe.eval.crop_mode);
+    settings.shown.mean = mean;
+    if (recipe.eval.crop_ratio > 0) settings.shown.crop_ratio = recipe.eval.crop_ratio;
     settings.flip = augment.flip;
     settings.policy = parse_policy(augment.policy);
     settings.jitter = ColourJitter::parse(augment.jitter);

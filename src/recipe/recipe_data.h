@@ -9,7 +9,8 @@
 
 namespace cait {
 
-// What happens to one image. Throws UsageError that names the field when one is out of range.
+// What happens to one image. Crop "eval" is the recipe's own: whoever knows the model's has to set
+// it (TrainSettings::shown). Throws UsageError that names the field when one is out of range.
 TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int64_t width,
                              const ChannelValues& mean, const ChannelValues& std);
 

@@ -81,6 +81,16 @@ public:
         return in_[0] * dropout_mask(node_.name, op.rate, in_[0], context_);
     }
 
+    At operator()(const op::MixTokens& op) const {
+        const GridBox& box = context_.token_box;
+        if (box.count() == 0) return in_[0];
+        At inside = at::zeros({1, in_[0].size(1), in_[0].size(2), 1}, at::kBool);
+        inside.narrow(1, box.top * op.cell, box.height * op.cell)
+            .narrow(2, box.left * op.cell, box.width * op.cell)
+            .fill_(true);
+        return at::where(inside.to(in_[0].device()), in_[0].flip(0), in_[0]);
+    }
+
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
         return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4],

@@ -30,6 +30,9 @@ struct EvaluateContext {
     // accumulated step have the rest: image i is number first_image + i * image_stride.
     std::uint64_t first_image = 0;
     std::uint64_t image_stride = 1;
+    // What images exchange with the one at the other end of these, where the graph mixes tokens, in
+    // places of its patch grid; an empty box: nothing.
+    GridBox token_box = {};
     Backend backend = Backend::automatic;
     kernels::Profile* profile = nullptr;  // gets the kernels' time, for whoever asks
     // Scratch memory and packed weights from one run to the next; without it each run has its own.

@@ -83,11 +83,11 @@ void LossInput::take(const TorchTensors& outputs) {
 }
 
 Loss::Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model,
-           const std::vector<double>& class_weights)
+           const std::vector<double>& class_weights, Mode mode)
     : loss_(loss),
       distill_(distill),
       classes_(model.architecture->common().classes),
-      taps_(taps_of(record(model))) {
+      taps_(taps_of(record(model), mode)) {
     check_settings(loss_, distill_, classes_);
     if (class_weights.empty()) return;
     class_weights_ = at::tensor(class_weights, at::kFloat);
@@ -138,6 +138,27 @@ at::Tensor Loss::targets_of(const LossInput& input, std::int64_t rows) const {
         .scatter_(1, input.labels.unsqueeze(1), 1 - loss_.smoothing + off);
 }
 
+// What the class head should say: the image's target, or that of the map which labels its tokens,
+// mixed with that of the image at the other end by what they have exchanged.
+at::Tensor Loss::class_targets(const LossInput& input, std::int64_t rows) const {
+    at::Tensor targets;
+    if (!input.map_targets.defined() || loss_.class_target == ClassTarget::label) {
+        targets = targets_of(input, rows);
+    } else {
+        check_shape("map_targets", input.map_targets, {rows, classes_});
+        targets = wide(input.map_targets);
+        if (loss_.class_target == ClassTarget::blend) {
+            // Of the official code: 0.5 where map and label agree, 0.9 where they do not.
+            const at::Tensor truth = targets_of(input, rows);
+            const at::Tensor agrees = targets.argmax(1, true).eq(truth.argmax(1, true));
+            const at::Tensor share = 0.9 - 0.4 * agrees.to(targets.scalar_type());
+            targets = targets * share + truth * (1 - share);
+        }
+    }
+    if (input.exchanged == 0) return targets;
+    return (1 - input.exchanged) * targets + input.exchanged * targets.flip(0);
+}
+
 at::Tensor Loss::label_loss(const at::Tensor& logits, const LossInput& input) const {
     const std::int64_t rows = logits.size(0);
     if (loss_.name == LossKind::bce) {
@@ -146,11 +167,12 @@ at::Tensor Loss::label_loss(const at::Tensor& logits, const LossInput& input) co
             targets = targets.gt(loss_.bce_threshold).to(targets.scalar_type());
         return binary_loss(logits, targets);
     }
-    if (!input.targets.defined() && loss_.smoothing == 0) {
+    const bool plain = !input.targets.defined() && !input.map_targets.defined();
+    if (plain && loss_.smoothing == 0 && input.exchanged == 0) {
         check_shape("labels", input.labels, {rows});
         return at::cross_entropy_loss(logits, input.labels, weights_for(logits));
     }
-    const at::Tensor targets = targets_of(input, rows);
+    const at::Tensor targets = class_targets(input, rows);
     const at::Tensor weights = weights_for(logits);
     return soft_cross_entropy(logits, weights.defined() ? targets * weights : targets);
 }
@@ -176,13 +198,14 @@ at::Tensor Loss::token_loss(const LossInput& input, std::int64_t rows) const {
 at::Tensor Loss::distillation(const at::Tensor& logits, const at::Tensor& teacher) const {
     if (distill_.kind == Distillation::hard)
         return at::cross_entropy_loss(logits, teacher.argmax(1));
-    // Hinton et al. 2015 (arXiv 1503.02531). Divided by images times classes, as DeiT's code does;
-    // the sum over classes that others take is K times as large for the same alpha.
+    // Hinton et al. 2015 (arXiv 1503.02531). DeiT's code divides by images times classes; the sum
+    // over classes of its formula is K times as large for the same alpha.
     const double t = distill_.temperature;
     const at::Tensor student_log = at::log_softmax(logits / t, 1);
     const at::Tensor teacher_log = at::log_softmax(teacher / t, 1);
-    return (teacher_log.exp() * (teacher_log - student_log)).sum() * (t * t) /
-           double(logits.numel());
+    const std::int64_t count =
+        distill_.soft_mean == SoftMean::images ? logits.size(0) : logits.numel();
+    return (teacher_log.exp() * (teacher_log - student_log)).sum() * (t * t) / double(count);
 }
 
 // "Co-training 2L Submodels for Visual Recognition", Touvron et al. 2022 (arXiv 2212.04884): two
@@ -208,18 +231,20 @@ LossResult Loss::cosub(const at::Tensor& logits, const LossInput& input) const {
             hits(first, single)};
 }
 
-std::vector<std::string> Loss::taps_of(const Graph& model) const {
+std::vector<std::string> Loss::taps_of(const Graph& model, Mode mode) const {
     std::vector<std::string> taps{"logits"};
     const bool distills = distill_.kind != Distillation::none;
     const bool has_dist = has_param(model, "head_dist.weight");
     const bool has_aux = has_param(model, "aux_head.weight");
     const bool has_second = has_param(model, "head_second.weight");
-    if (has_dist || has_aux || has_second) taps.emplace_back("logits_class");
+    const bool tokens = loss_.name == LossKind::token_label;
+    const bool heads_apart = mode == Mode::train || (distills && has_dist) || tokens;
+    if (heads_apart && (has_dist || has_aux || has_second)) taps.emplace_back("logits_class");
     if (has_second && loss_.cosub)
         throw UsageError("loss.cosub: expected a model with one class token, found two");
-    if (has_second) taps.emplace_back("logits_second");
+    if (heads_apart && has_second) taps.emplace_back("logits_second");
     if (distills && has_dist) taps.emplace_back("logits_dist");
-    if (loss_.name == LossKind::token_label) {
+    if (tokens) {
         if (!has_aux)
             throw UsageError(
                 "loss.name: token labels need a head on every token, which this model has not; "

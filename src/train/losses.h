@@ -24,7 +24,11 @@ struct LossInput {
     at::Tensor labels;         // [B] int64
     at::Tensor targets;        // [B, K] mixed or smoothed already; stands for `labels`
     at::Tensor token_targets;  // [B, N, K]; without them each token has the image's target
+    at::Tensor map_targets;    // [B, K] what whoever labels the tokens says of the whole image
     at::Tensor teacher;        // [B, K] logits
+    // MixToken: the image at the other end of the batch has this share of what the class head sees
+    // of an image. Tokens are back in their own images.
+    double exchanged = 0;
 
     // The logits among a model's named outputs.
     void take(const TorchTensors& outputs);
@@ -40,9 +44,10 @@ class Loss {
 public:
     // Throws UsageError for settings that contradict each other, or when the model has no head for
     // the loss.
-    // `class_weights`: one per class, for cross-entropy; empty: all count the same.
+    // `class_weights`: one per class, for cross-entropy; empty: all count the same. With
+    // Mode::infer the model's joint logits are what labels are compared with, as at evaluation.
     Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model,
-         const std::vector<double>& class_weights = {});
+         const std::vector<double>& class_weights = {}, Mode mode = Mode::train);
 
     // With cosub the logits have twice the rows of the targets: image i is also image B + i. (The
     // labels or targets may be doubled as well.) Throws Error where a tensor is missing or does not
@@ -56,12 +61,13 @@ public:
 
 private:
     at::Tensor targets_of(const LossInput& input, std::int64_t rows) const;
+    at::Tensor class_targets(const LossInput& input, std::int64_t rows) const;
     at::Tensor label_loss(const at::Tensor& logits, const LossInput& input) const;
     at::Tensor weights_for(const at::Tensor& logits) const;
     at::Tensor token_loss(const LossInput& input, std::int64_t rows) const;
     at::Tensor distillation(const at::Tensor& logits, const at::Tensor& teacher) const;
     LossResult cosub(const at::Tensor& logits, const LossInput& input) const;
-    std::vector<std::string> taps_of(const Graph& model) const;
+    std::vector<std::string> taps_of(const Graph& model, Mode mode) const;
 
     LossPart loss_;
     DistillPart distill_;

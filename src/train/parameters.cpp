@@ -30,9 +30,11 @@ bool is_class_head(const ParamSpec& spec) {
            spec.role.kind == ParamRole::Kind::class_row;
 }
 
-bool is_trained(const ParamSpec& spec, Tune tune) {
+bool is_trained(const ParamSpec& spec, const Recipe& recipe) {
     if (!spec.trainable || spec.role.kind == ParamRole::Kind::statistic) return false;
-    switch (tune) {
+    if (!recipe.model.scales.empty() && spec.role.kind == ParamRole::Kind::residual_scale)
+        return false;
+    switch (recipe.train.tune) {
         case Tune::all: return true;
         case Tune::head: return is_class_head(spec);
         // "Three things everyone should know about vision transformers" (arXiv 2203.09795): the
@@ -68,7 +70,7 @@ std::vector<TrainParam> make_parameters(const Graph& graph,
     for (const ParamSpec& spec : graph.params) {
         TrainParam param{.name = spec.name,
                          .value = copy_of(spec, weights, device),
-                         .trained = is_trained(spec, recipe.train.tune),
+                         .trained = is_trained(spec, recipe),
                          .statistic = spec.role.kind == ParamRole::Kind::statistic,
                          .decay = decays(spec, recipe.optim.decay_rule),
                          .lr_scale = std::pow(recipe.optim.layer_decay, double(last - spec.layer))};

@@ -59,8 +59,7 @@ void fit_batch(RunPlan& plan) {
     const bool rounds = plan.recipe.data.repeats > 1 && images >= 256;
     const std::int64_t most = rounds ? images / 256 * 256 : images;
     if (batch <= most) return;
-    const AugmentPart& augment = plan.recipe.augment;
-    const std::int64_t step = world * (augment.mixup > 0 || augment.cutmix > 0 ? 2 : 1);
+    const std::int64_t step = world * (mixes(plan.recipe.augment) ? 2 : 1);
     const std::int64_t fitting = most / step * step;
     if (fitting == 0)
         throw Error(fmt::format("{}: expected at least {} training images, found {}",
@@ -189,8 +188,12 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
     plan.step = std::make_unique<TrainingStep>(
         plan.recipe, plan.model, group, class_weights(recipe.loss.class_weights, *plan.data.train));
-    if (plan.step->teacher() != nullptr && !plan.step->teacher()->note().empty())
-        plan.notes.push_back(plan.step->teacher()->note());
+    if (plan.data.maps) {
+        plan.data.tokens = plan.step->token_grid();
+        plan.step->use_label_maps(plan.data.maps->size());
+    }
+    if (const Teacher* teacher = plan.step->teacher(); teacher != nullptr)
+        plan.notes.insert(plan.notes.end(), teacher->notes().begin(), teacher->notes().end());
     fit_memory(plan, group);
     return plan;
 }

@@ -17,7 +17,11 @@ namespace {
 
 constexpr const char* kTokenLogits = "token_logits";
 
-Model load_teacher(const DistillPart& distill, std::int64_t classes) {
+// Of its own size, or another that the architecture allows.
+Model load_teacher(const DistillPart& distill, std::int64_t classes,
+                   const std::optional<ImageSize>& size = {}) {
+    SettingList settings;
+    if (size) settings.emplace_back("image_size", image_size_text(*size));
     if (distill.teacher.empty())
         throw UsageError("distill.teacher: expected a model file or a name of the catalogue");
     if (distill.weights.empty()) {
@@ -26,13 +30,13 @@ Model load_teacher(const DistillPart& distill, std::int64_t classes) {
                 fmt::format("distill.teacher '{}': expected a model file, or a name of the "
                             "catalogue together with distill.weights",
                             distill.teacher));
-        return Model::load(distill.teacher);
+        return Model::load(distill.teacher, {}, settings);
     }
     // A file of ours says which classes it has; any other one must have as many as the student.
-    Model named = Model::load(distill.weights, distill.teacher);
+    Model named = Model::load(distill.weights, distill.teacher, settings);
     if (!named.classes().empty()) return named;
-    Model model =
-        Model::load(distill.weights, distill.teacher, {{"classes", std::to_string(classes)}});
+    settings.emplace_back("classes", std::to_string(classes));
+    Model model = Model::load(distill.weights, distill.teacher, settings);
     for (const std::string& note : model.notes())
         if (note.find("classes") != std::string::npos)
             throw Error(fmt::format("distill.weights {}: expected a head for {} classes, found {}",
@@ -73,6 +77,25 @@ Graph teacher_graph(const ModelSpec& spec, Distillation kind) {
     }
 }
 
+// Why the teacher keeps its own image size; empty: it is run at the student's, so that images which
+// were enlarged for the student are not shrunk for the teacher ("a teacher with the same target
+// resolution", Touvron et al. 2021).
+std::string reason_for_own_size(const DistillPart& distill, const ModelSpec& teacher,
+                                ImageSize size) {
+    const ImageSize own = teacher.architecture->common().image_size;
+    if (distill.size == "teacher") return "distill.size teacher";
+    if (distill.size == "larger" && own.height * own.width > size.height * size.width)
+        return "distill.size larger";
+    const std::unique_ptr<Architecture> other = teacher.architecture->clone();
+    other->common().image_size = size;
+    try {
+        other->check();
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return {};
+}
+
 }  // namespace
 
 Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision precision,
@@ -80,7 +103,7 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
                  const std::vector<std::string>& classes)
     : temperature_(distill.temperature), caches_(distill.cache) {
     const CommonConfig& pupil = student.architecture->common();
-    const Model model = load_teacher(distill, pupil.classes);
+    const Model model = load_for(distill, pupil);
     const CommonConfig& common = model.spec().architecture->common();
     name_ = model.spec().name;
     size_ = common.image_size;
@@ -101,6 +124,26 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
     offset_ = ((by_channel(given->mean) - by_channel(wanted.mean)) / divisor).to(device);
 }
 
+Model Teacher::load_for(const DistillPart& distill, const CommonConfig& pupil) {
+    Model model = load_teacher(distill, pupil.classes);
+    const std::string& name = model.spec().name;
+    const ImageSize own = model.spec().architecture->common().image_size;
+    if (own == pupil.image_size) return model;
+    const std::string theirs = image_size_text(pupil.image_size);
+    if (const std::string why = reason_for_own_size(distill, model.spec(), pupil.image_size);
+        !why.empty()) {
+        notes_.push_back(fmt::format("the teacher {} sees images of {} pixels, resized from {}: {}",
+                                     name, image_size_text(own), theirs, why));
+        return model;
+    }
+    Model resized = load_teacher(distill, pupil.classes, pupil.image_size);
+    std::string note = fmt::format("the teacher {} is run at the student's {} pixels, not at {}",
+                                   name, theirs, image_size_text(own));
+    for (const std::string& adapted : resized.notes()) note += "; " + adapted;
+    notes_.push_back(std::move(note));
+    return resized;
+}
+
 void Teacher::match_classes(const Model& model, const ModelSpec& student,
                             const std::vector<std::string>& classes, at::Device device) {
     const std::vector<std::string>& own = model.classes();
@@ -109,9 +152,9 @@ void Teacher::match_classes(const Model& model, const ModelSpec& student,
     if (own.empty() || classes.empty()) {
         check_same("classes", count, name_, student.architecture->common().classes, student.name);
         if (!classes.empty())
-            note_ = fmt::format(
+            notes_.push_back(fmt::format(
                 "the teacher {} does not name its {} classes: they are taken in the data's order",
-                name_, count);
+                name_, count));
         return;
     }
     std::vector<std::int64_t> order;
@@ -131,10 +174,10 @@ void Teacher::match_classes(const Model& model, const ModelSpec& student,
             fmt::join(missing.begin(), end, ", "), missing.size() > kShown ? " …" : ""));
     }
     order_ = at::tensor(order, at::kLong).to(device);
-    note_ = fmt::format(
+    notes_.push_back(fmt::format(
         "the teacher {} knows the {} classes in another order{}: matched by name", name_,
         classes.size(),
-        own.size() > classes.size() ? fmt::format(", among {}", own.size()) : std::string());
+        own.size() > classes.size() ? fmt::format(", among {}", own.size()) : std::string()));
 }
 
 at::Tensor Teacher::as_student(const at::Tensor& values) const {
@@ -156,16 +199,15 @@ at::Tensor Teacher::run(const at::Tensor& images, const std::string& tap) const 
 
 at::Tensor Teacher::logits(const at::Tensor& images) { return run(images, "logits"); }
 
-at::Tensor Teacher::token_probabilities(const at::Tensor& images, Grid grid) {
+Teacher::TokenLabels Teacher::token_labels(const at::Tensor& images, Grid grid) {
     const at::NoGradGuard no_gradients;
-    const at::Tensor logits = run(images, kTokenLogits);  // [B, N, K]
-    const at::Tensor found = at::softmax(logits / temperature_, -1);
+    const at::Tensor logits = run(images, kTokenLogits) / temperature_;  // [B, N, K]
+    const at::Tensor found = at::softmax(logits, -1);
     const Grid own = grid_;
     const at::Tensor map =
         found.transpose(1, 2).reshape({found.size(0), found.size(2), own.height, own.width});
-    return at::upsample_bilinear2d(map, {grid.height, grid.width}, false)
-        .flatten(2)
-        .transpose(1, 2);
+    const at::Tensor tokens = at::upsample_bilinear2d(map, {grid.height, grid.width}, false);
+    return {tokens.flatten(2).transpose(1, 2), at::softmax(logits.mean(1), -1)};
 }
 
 at::Tensor Teacher::logits(const at::Tensor& images, std::span<const SampleKey> samples) {

@@ -24,9 +24,10 @@ class Teacher {
 public:
     // distill.teacher is a model file, or a name of the catalogue with distill.weights. Its classes
     // are brought to the student's order by name; where its file has no names, there have to be as
-    // many. Throws Error, with both models' names, when a class of `classes`, the student's, is
-    // missing or the channels differ. `given` says how the student's images were normalised;
-    // without it, they are taken to be as the teacher wants.
+    // many. It is run at its own image size or at the student's, by distill.size, where the latter
+    // fits it; positions are resized then. Throws Error, with both models' names, when a class of
+    // `classes`, the student's, is missing or the channels differ. `given` says how the student's
+    // images were normalised; without it, they are taken to be as the teacher wants.
     Teacher(const DistillPart& distill, const ModelSpec& student,
             Precision precision = Precision::fp32, at::Device device = at::kCPU,
             const std::optional<Preprocessing>& given = {},
@@ -40,15 +41,20 @@ public:
     // that never change.
     at::Tensor logits(const at::Tensor& images, std::span<const SampleKey> samples);
 
-    // Probabilities at every place of the images, [B, N, K], for a student whose tokens lie in
-    // `grid`. With Distillation::tokens only.
-    at::Tensor token_probabilities(const at::Tensor& images, Grid grid);
+    struct TokenLabels {
+        at::Tensor tokens;  // [B, N, K] probabilities at every place of the images
+        at::Tensor images;  // [B, K] those of the mean of all places' logits
+    };
+    // For a student whose tokens lie in `grid`. With Distillation::tokens only.
+    TokenLabels token_labels(const at::Tensor& images, Grid grid);
 
     const std::string& name() const { return name_; }
-    const std::string& note() const { return note_; }  // how classes were matched; empty: as named
+    // How classes were matched and the size was chosen, where that is not as the files say.
+    const std::vector<std::string>& notes() const { return notes_; }
     std::size_t cached() const { return cache_.size(); }
 
 private:
+    Model load_for(const DistillPart& distill, const CommonConfig& pupil);
     at::Tensor prepared(const at::Tensor& images) const;
     // What the network answers to prepared images, on their device.
     at::Tensor run(const at::Tensor& images, const std::string& tap) const;
@@ -58,7 +64,7 @@ private:
     at::Tensor as_student(const at::Tensor& values) const;
 
     std::string name_;
-    std::string note_;
+    std::vector<std::string> notes_;
     at::Tensor order_;  // [K] of the teacher's classes; undefined: the student's order
     std::unique_ptr<Executor> executor_;  // the engine on a CPU, LibTorch elsewhere
     Grid grid_;                           // of its tokens

@@ -8,6 +8,7 @@
 #include "data/holdout.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
+#include "prepare/preparer.h"
 #include "recipe/batch_mixing.h"
 #include "recipe/recipe_data.h"
 
@@ -58,6 +59,8 @@ TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
     } else {
         hold_out_of(recipe, known.holdout, data);
     }
+    if (!part.token_labels.empty())
+        data.maps = std::make_shared<LabelMaps>(part.token_labels, data.train);
     return data;
 }
 
@@ -105,8 +108,10 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
                                         const Preprocessing& preprocessing, ImageSize size,
                                         const LoaderPlace& place,
                                         std::function<void(const BadImage&)> report) {
-    const TrainTransform transform(
-        train_settings(recipe, size.height, size.width, preprocessing.mean, preprocessing.std));
+    TrainSettings settings =
+        train_settings(recipe, size.height, size.width, preprocessing.mean, preprocessing.std);
+    settings.shown = evaluation_transform(preprocessing, size);
+    const TrainTransform transform(settings);
     const Mixup mixup = mixup_settings(recipe, std::int64_t(data.train->classes().size()));
     LoaderOptions options;
     options.height = size.height;
@@ -116,6 +121,13 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
+    if (data.maps) {
+        const auto read = [=, maps = data.maps, grid = data.tokens](
+                              const Image& image, const SampleKey& key, std::span<float> out) {
+            maps->read(image, key, transform, grid, out);
+        };
+        options.beside = {std::size_t(label_floats(data.maps->size(), data.tokens)), read};
+    }
     if (mixup.active()) options.finish = batch_mixing(recipe, mixup, size, place.rank);
     return std::make_unique<Loader>(
         data.train, training_sampler(recipe, *data.train, place),

@@ -9,6 +9,7 @@
 #include "data/loader.h"
 #include "graph/graph.h"
 #include "recipe/recipe.h"
+#include "train/label_maps.h"
 
 namespace cait {
 
@@ -18,6 +19,8 @@ struct TrainingData {
     bool held_out = false;  // val is a part of what the recipe calls training data
     bool on_test = false;   // val is what its authors call the test part
     std::string val_text;   // what validates, for people
+    std::shared_ptr<const LabelMaps> maps;  // null where the recipe has none
+    Grid tokens = {};                       // of the model that the maps are read for
 };
 
 // What a run that is taken up again knows already; empty for a new one.

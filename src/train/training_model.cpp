@@ -37,6 +37,30 @@ Model model_from_weights(const Recipe& recipe, SettingList settings, const Datas
     return model;
 }
 
+// LayerScale and its like as another training has left them ("Going deeper with image
+// transformers", Touvron et al. 2021, section "Re-training"); make_parameters() keeps them.
+void take_scales(const Recipe& recipe, SettingList settings, Model& model) {
+    std::erase_if(settings, [](const auto& setting) { return setting.first == "classes"; });
+    settings.emplace_back("classes", std::to_string(model.spec().architecture->common().classes));
+    const Model source = Model::load(recipe.model.scales, recipe.model.name, settings);
+    std::map<std::string, Tensor> weights = model.weights();
+    std::size_t taken = 0;
+    for (const ParamSpec& spec : record(model.spec()).params) {
+        if (spec.role.kind != ParamRole::Kind::residual_scale) continue;
+        weights[spec.name] = source.weights().at(spec.name);
+        ++taken;
+    }
+    if (taken == 0)
+        throw UsageError(
+            fmt::format("model.scales: expected a model with weights of its residual "
+                        "branches, which {} has not",
+                        recipe.model.name));
+    Model scaled = model.with_weights(std::move(weights));
+    scaled.add_note(fmt::format("{} weights of residual branches are those of {} and do not learn",
+                                taken, recipe.model.scales));
+    model = std::move(scaled);
+}
+
 }  // namespace
 
 Model training_model(const Recipe& recipe, const Dataset& train) {
@@ -49,6 +73,7 @@ Model training_model(const Recipe& recipe, const Dataset& train) {
     const auto seed = std::uint64_t(recipe.train.seed);
     Model model = recipe.model.weights.empty() ? fresh_model(recipe, settings, classes, seed)
                                                : model_from_weights(recipe, settings, train, seed);
+    if (!recipe.model.scales.empty()) take_scales(recipe, settings, model);
     if (model.spec().architecture->common().channels != 3)
         throw UsageError("model.channels: training reads colour images: expected 3");
     model.set_classes(train.classes());

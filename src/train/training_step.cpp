@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "torch/convert.h"
 #include "train/bad_tensor.h"
 #include "train/distributed/batch_norm_sync.h"
+#include "train/mix_token.h"
 #include "train/optim/clip.h"
 
 namespace cait {
@@ -47,6 +49,23 @@ Precision precision_of(const Recipe& recipe) {
     return recipe.train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
 }
 
+Mode mode_of(const Recipe& recipe) {
+    return recipe.train.mode == "eval" ? Mode::infer : Mode::train;
+}
+
+Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
+                     const std::vector<std::string>& taps) {
+    const bool mixes = recipe.augment.mix_tokens > 0;
+    Graph graph = record(spec, {.mode = mode_of(recipe), .mix_tokens = mixes, .taps = taps});
+    const auto is_mix = [](const Node& node) {
+        return std::holds_alternative<op::MixTokens>(node.op);
+    };
+    if (mixes && std::ranges::none_of(graph.nodes, is_mix))
+        throw UsageError(fmt::format(
+            "augment.mix_tokens: expected 0, as {} does not exchange tokens", spec.name));
+    return graph;
+}
+
 }  // namespace
 
 // A slice of the batch: what goes through the network at once.
@@ -54,6 +73,7 @@ struct TrainingStep::Part {
     at::Tensor images;   // [n, C, H, W]
     at::Tensor labels;   // [n]
     at::Tensor targets;  // [n, classes], where labels are mixed
+    at::Tensor maps;     // [n, floats], where maps label the tokens
     std::span<const SampleKey> keys;
     std::uint64_t first_image = 0;  // in the batch of all processes
 };
@@ -63,8 +83,8 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
     : recipe_(recipe),
       group_(group),
       device_(recipe.train.device),
-      loss_(recipe.loss, recipe.distill, model.spec(), class_weights),
-      executor_(record(model.spec(), {.mode = Mode::train, .taps = loss_.taps()})),
+      loss_(recipe.loss, recipe.distill, model.spec(), class_weights, mode_of(recipe)),
+      executor_(training_graph(recipe, model.spec(), loss_.taps())),
       parts_(std::max<std::int64_t>(1, recipe.optim.accumulate)),
       size_(model.spec().architecture->common().image_size) {
     params_ = make_parameters(executor_.graph(), model.weights(), recipe_, device_);
@@ -85,7 +105,7 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
 
 EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) const {
     EvaluateContext context;
-    context.mode = Mode::train;
+    context.mode = executor_.graph().mode;
     context.frozen = recipe_.train.tune == Tune::head;
     context.precision = precision_of(recipe_);
     context.seed = std::uint64_t(recipe_.train.seed);
@@ -94,6 +114,13 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     context.image_stride = std::uint64_t(group_.world());
     context.memory = memory_;
     context.weights_version = weights_version_;
+    if (recipe_.augment.mix_tokens > 0) {
+        // One box for all images that go through the network at once, as in the official code.
+        RandomStream random(context.seed,
+                            stable_hash("mix_tokens") ^ (step << 24) ^ context.first_image);
+        context.token_box =
+            draw_token_box(recipe_.augment.mix_tokens, executor_.graph().patch_grid, random);
+    }
     return context;
 }
 
@@ -104,15 +131,29 @@ at::Tensor TrainingStep::images_of(const Part& part) const {
 
 LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
     LossInput input;
-    input.take(executor_.run(images_of(part), by_name_, context_of(part, step)));
+    const EvaluateContext context = context_of(part, step);
+    input.take(executor_.run(images_of(part), by_name_, context));
     input.labels = part.labels;
     input.targets = part.targets;
-    if (recipe_.distill.kind == Distillation::tokens)
-        input.token_targets =
-            teacher_->token_probabilities(part.images, executor_.graph().patch_grid);
-    else if (teacher_)
+    if (recipe_.augment.mix_tokens > 0)
+        input.exchanged = exchanged_share(context.token_box, token_grid());
+    label_tokens(part, input);
+    if (teacher_ && recipe_.distill.kind != Distillation::tokens)
         input.teacher = teacher_->logits(part.images, part.keys);
     return loss_(input);
+}
+
+void TrainingStep::label_tokens(const Part& part, LossInput& input) {
+    if (maps_) {
+        const MapTargets labels =
+            map_targets(part.maps, *maps_, token_grid(), loss_.classes(), recipe_.loss.smoothing);
+        input.token_targets = labels.tokens.to(device_);
+        input.map_targets = labels.images.to(device_);
+    } else if (recipe_.distill.kind == Distillation::tokens) {
+        const Teacher::TokenLabels labels = teacher_->token_labels(part.images, token_grid());
+        input.token_targets = labels.tokens;
+        input.map_targets = labels.images;
+    }
 }
 
 std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
@@ -135,6 +176,11 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
                                 {count, std::int64_t(batch.targets.size()) / count}, at::kFloat)
                       .to(device_);
 
+    at::Tensor maps;
+    if (maps_)
+        maps = at::from_blob(batch.beside.data(),
+                             {count, std::int64_t(batch.beside.size()) / count}, at::kFloat);
+
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
     const std::int64_t size = count / parts_;
     for (std::int64_t p = 0; p < parts_; ++p) {
@@ -143,6 +189,7 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
             .images = images.narrow(0, begin, size),
             .labels = labels.narrow(0, begin, size),
             .targets = targets.defined() ? targets.narrow(0, begin, size) : at::Tensor(),
+            .maps = maps.defined() ? maps.narrow(0, begin, size) : at::Tensor(),
             .keys = std::span(batch.keys).subspan(std::size_t(begin), std::size_t(size)),
             .first_image = std::uint64_t(begin * group_.world() + group_.rank())};
         Stopwatch watch;
@@ -170,7 +217,9 @@ void TrainingStep::rehearse(std::int64_t images) {
     Part part{.images = at::zeros({images, 3, size_.height, size_.width}).to(device_),
               .labels = at::zeros({images}, at::kLong).to(device_),
               .targets = at::zeros({images, classes}).to(device_),
+              .maps = {},
               .keys = keys};
+    if (maps_) part.maps = at::zeros({images, label_floats(*maps_, token_grid())});
     if (sync_) sync_->set_enabled(false);
     forward(part, 0).total.backward();
     optimizer_->zero_grad();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "torch/executor.h"
 #include "train/distributed/gradient_sync.h"
 #include "train/distributed/process_group.h"
+#include "train/label_maps.h"
 #include "train/losses.h"
 #include "train/optim/ema.h"
 #include "train/optim/optimizer.h"
@@ -44,6 +46,9 @@ public:
     void rehearse(std::int64_t images);
 
     const Teacher* teacher() const { return teacher_.get(); }  // null without one
+    Grid token_grid() const { return executor_.graph().patch_grid; }
+    // From here on batches carry the label maps of their images (Batch::beside).
+    void use_label_maps(const LabelMapSize& size) { maps_ = size; }
 
     // Everything by name, as the state of a run keeps it; shares memory with the originals.
     std::map<std::string, Tensor> state() const;
@@ -60,6 +65,7 @@ private:
     EvaluateContext context_of(const Part& part, std::uint64_t step) const;
     at::Tensor images_of(const Part& part) const;
     LossResult forward(const Part& part, std::uint64_t step);
+    void label_tokens(const Part& part, LossInput& input);
     // Where the numbers of a part went wrong whose loss is not finite.
     std::string find_bad(const Part& part, std::uint64_t step);
     // Loss and hits of this process's batch, with the gradients in the parameters.
@@ -82,6 +88,7 @@ private:
     std::unique_ptr<Optimizer> optimizer_;
     std::unique_ptr<Ema> ema_;
     std::unique_ptr<Teacher> teacher_;
+    std::optional<LabelMapSize> maps_;
     std::unique_ptr<GradientSync> sync_;
 };
 

@@ -139,6 +139,7 @@ StateDict find_state_dict(const PickleDocument& pickle, bool prefer_ema, const s
         }
         result = flattener.take();
     }
+    if (root_kind == Kind::tensor) result.entries.push_back({"tensor", pickle.root()});
     if (!result.entries.empty()) return result;
     if (const std::string_view type = pickled_object(pickle); !type.empty())
         throw Error(

@@ -20,7 +20,8 @@ struct StateDict {
 
 // Takes the dictionary under `model`, `state_dict`, `model_state_dict`, `teacher` or `student`,
 // else the averaged one under `model_ema` or `state_dict_ema` (which comes first when preferred),
-// else the whole. Nested containers that hold tensors are flattened, their names joined by dots.
+// else the whole. Nested containers that hold tensors are flattened, their names joined by dots. A
+// tensor alone is the entry "tensor".
 StateDict find_state_dict(const PickleDocument& pickle, bool prefer_ema, const std::string& file);
 
 }  // namespace cait

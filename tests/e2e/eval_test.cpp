@@ -94,6 +94,28 @@ TEST_F(Eval, BatchAndThreadsChangeNothing) {
                 0.05);
 }
 
+TEST_F(Eval, JoinsTwoHeadsByLogitsOrByProbabilities) {
+    Model::create("deit_tiny_distilled_patch16_224", {{"image_size", "16"},
+                                                      {"patch", "8"},
+                                                      {"dim", "16"},
+                                                      {"depth", "1"},
+                                                      {"heads", "2"},
+                                                      {"classes", "3"}})
+        .save(folder_ / "two.safetensors");
+    const auto loss = [&](const std::string& fusion) {
+        const Finished run = cait({"eval", "--weights", path("two.safetensors"), "--data",
+                                   "folder:" + path("set"), "--json", "--fusion", fusion});
+        EXPECT_EQ(run.status, 0) << run.err;
+        const nlohmann::json found = nlohmann::json::parse(run.out);
+        EXPECT_EQ(found["fusion"], fusion);
+        return found["loss"].get<double>();
+    };
+    EXPECT_NE(loss("logits"), loss("softmax"));
+    expect_refused(cait(words({"--fusion", "softmax"})), 2,
+                   {"--fusion softmax: expected a model with a distillation head, found "
+                    "cait_xxs24_224"});
+}
+
 TEST_F(Eval, WritesAPage) {
     std::filesystem::rename(folder_ / "set/class1", folder_ / "set/<b>bold");
     const Finished run = cait(words({"--report", path("r.html")}));

@@ -155,20 +155,26 @@ def run(item, recipe, code):
     model.train()
     if hasattr(model, "set_distilled_training"):
         model.set_distilled_training(True)
-    optimizer = make_optimizer(groups(named, recipe, int(item["set"]["depth"])), recipe)
+    x, labels = images(len(LABELS), 3, *size).double(), torch.tensor(LABELS)
+    teacher = 3 * torch.from_numpy(pattern("teacher", (len(LABELS), CLASSES))).double()
+    return follow(named, int(item["set"]["depth"]), recipe,
+                  lambda step: loss_of(model(x), labels, teacher, recipe))
+
+
+def follow(named, depth, recipe, loss_at):
+    """Twenty steps on what loss_at(step) gives."""
+    optimizer = make_optimizer(groups(named, recipe, depth), recipe)
     schedule = CosineLRScheduler(
         optimizer, int(recipe["schedule.epochs"] * STEPS_PER_EPOCH), recipe["schedule.min_lr"],
         warmup_t=int(recipe["schedule.warmup"] * STEPS_PER_EPOCH),
         warmup_lr_init=recipe["schedule.warmup_lr"], t_in_epochs=False)
-    x, labels = images(len(LABELS), 3, *size).double(), torch.tensor(LABELS)
-    teacher = 3 * torch.from_numpy(pattern("teacher", (len(LABELS), CLASSES))).double()
     learned = {name: tensor for name, tensor in named.items() if tensor.requires_grad}
     average = {name: tensor.detach().clone() for name, tensor in named.items()}
     losses, norms, rates, unseen = [], [], [], []
     for step in range(STEPS):
         schedule.step_update(step)
         optimizer.zero_grad()
-        loss = loss_of(model(x), labels, teacher, recipe)
+        loss = loss_at(step)
         loss.backward()
         losses.append(loss.item())
         norms.append(torch.nn.utils.clip_grad_norm_(learned.values(),

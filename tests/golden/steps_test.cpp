@@ -1,6 +1,6 @@
 // Twenty optimiser steps of small models against the public optimisers, learning-rate schedule,
 // clipping and weight average: every loss, and what weights and averages are in the end.
-// data/steps.json has the numbers.
+// data/steps.json has the numbers, data/mix_token.json those of a VOLO that exchanges tokens.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,6 +10,7 @@
 #include "models/catalogue.h"
 #include "torch/convert.h"
 #include "train/losses.h"
+#include "train/mix_token.h"
 #include "train/optim/clip.h"
 #include "train/optim/ema.h"
 #include "train/optim/optimizer.h"
@@ -20,8 +21,18 @@ namespace {
 
 using Json = nlohmann::json;
 
+// What the official code draws and where it puts the box.
+const Json& mix_token() {
+    static const Json kFile = golden::read_json("mix_token.json");
+    return kFile;
+}
+
 const Json& file() {
-    static const Json kFile = golden::read_json("steps.json");
+    static const Json kFile = [] {
+        Json all = golden::read_json("steps.json");
+        for (const Json& one : mix_token().at("cases")) all["cases"].push_back(one);
+        return all;
+    }();
     return kFile;
 }
 
@@ -50,7 +61,15 @@ Recipe recipe_of(const Json& keys) {
     r.schedule.warmup_lr = keys.at("schedule.warmup_lr");
     r.schedule.min_lr = keys.at("schedule.min_lr");
     r.train.ema = keys.at("train.ema");
-    r.loss.name = keys.at("loss.name") == "bce" ? LossKind::bce : LossKind::cross_entropy;
+    const std::map<std::string, LossKind> losses{{"cross_entropy", LossKind::cross_entropy},
+                                                 {"bce", LossKind::bce},
+                                                 {"token_label", LossKind::token_label}};
+    const std::map<std::string, ClassTarget> targets{
+        {"map", ClassTarget::map}, {"blend", ClassTarget::blend}, {"label", ClassTarget::label}};
+    r.loss.name = losses.at(keys.at("loss.name"));
+    r.loss.token_weight = keys.value("loss.token_weight", 0.5);
+    r.loss.class_target = targets.at(keys.value("loss.class_target", "map"));
+    r.augment.mix_tokens = keys.value("augment.mix_tokens", 0.0);
     r.loss.smoothing = keys.at("loss.smoothing");
     r.distill.kind = distillations.at(keys.at("distill.kind"));
     r.distill.alpha = keys.at("distill.alpha");
@@ -79,15 +98,44 @@ protected:
         spec_ = configure(case_["model"], settings);
     }
 
+    // The box of a step, whose numbers the reference drew.
+    GridBox box(std::size_t step, Grid grid) const {
+        if (recipe_.augment.mix_tokens == 0) return {};
+        const Json& draw = case_.at("draws").at(step);
+        return token_box(draw.at(0), grid, draw.at(1), draw.at(2));
+    }
+
     Json case_;
     Recipe recipe_;
     ModelSpec spec_;
 };
 
+// Where a map labels the tokens; as make_mix_token.py has it.
+void label_tokens(LossInput& input, std::int64_t batch, std::int64_t tokens, std::int64_t classes) {
+    const auto labels = [&](const std::string& name, const Shape& shape) {
+        return at::softmax(4 * to_torch(golden::pattern(name, shape)), -1);
+    };
+    input.map_targets = labels("map_targets", {batch, classes});
+    input.token_targets = labels("token_targets", {batch, tokens, classes});
+}
+
+TEST(GoldenMixToken, BoxesAreThoseOfTheOfficialCode) {
+    std::size_t filled = 0;
+    for (const Json& row : mix_token().at("boxes")) {
+        const GridBox found = token_box(row[0], {row[1], row[2]}, row[3], row[4]);
+        const GridBox expected{row[5], row[6], row[7], row[8]};
+        EXPECT_EQ(found, expected) << row;
+        filled += std::size_t(found.count() > 0);
+    }
+    EXPECT_EQ(filled, 170U);  // of 200: small ones are empty there, too
+}
+
 TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     const Loss loss(recipe_.loss, recipe_.distill, spec_);
-    const TorchExecutor executor(
-        record(spec_, {.mode = Mode::train, .drop_path = 0.0, .taps = loss.taps()}));
+    const TorchExecutor executor(record(spec_, {.mode = Mode::train,
+                                                .drop_path = 0.0,
+                                                .mix_tokens = recipe_.augment.mix_tokens > 0,
+                                                .taps = loss.taps()}));
     std::map<std::string, Tensor> weights;
     for (const ParamSpec& param : executor.graph().params)
         weights[param.name] = golden::pattern(param.name, param.shape);
@@ -104,6 +152,11 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     input.labels = torch::tensor(labels);
     input.teacher = 3 * to_torch(golden::pattern("teacher", {batch, common.classes}));
 
+    const Grid grid = executor.graph().patch_grid;
+    const bool mapped = recipe_.loss.name == LossKind::token_label &&
+                        recipe_.loss.class_target != ClassTarget::label;
+    if (mapped) label_tokens(input, batch, grid.count(), common.classes);
+
     const auto losses = case_["losses"].get<std::vector<double>>();
     ASSERT_EQ(losses.size(), 20U);
     for (std::size_t step = 0; step < losses.size(); ++step) {
@@ -111,7 +164,10 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
                                         file().at("steps_per_epoch"), std::int64_t(step));
         EXPECT_NEAR(lr, case_["rates"][step].get<double>(), 1e-12);
         optimizer->zero_grad();
-        input.take(executor.run(images, tensors_of(params)));
+        EvaluateContext context;
+        context.token_box = box(step, grid);
+        input.exchanged = exchanged_share(context.token_box, grid);
+        input.take(executor.run(images, tensors_of(params), context));
         const LossResult result = loss(input);
         EXPECT_NEAR(result.total.item<double>(), losses[step], 1e-5) << "step " << step;
         result.total.backward();

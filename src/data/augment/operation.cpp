@@ -1,6 +1,7 @@
 #include "data/augment/operation.h"
 
 #include <array>
+#include <cmath>
 
 #include "data/augment/random.h"
 #include "image/ops/enhance.h"
@@ -18,27 +19,6 @@ constexpr std::array<std::string_view, 20> kNames{
     "translate_x_share", "translate_y_share", "blur",         "grey"};
 static_assert(kNames.size() == std::size_t(Operation::grey) + 1);
 
-void apply_geometric(const OperationCall& call, Interpolation interpolation, const Colour& outside,
-                     Image& image, AffineWorkspace& workspace) {
-    const double value = call.argument;
-    switch (call.operation) {
-        case Operation::rotate: return rotate(image, value, interpolation, outside, workspace);
-        case Operation::shear_x: return shear_x(image, value, interpolation, outside, workspace);
-        case Operation::shear_y: return shear_y(image, value, interpolation, outside, workspace);
-        case Operation::translate_x:
-            return translate_x(image, value, interpolation, outside, workspace);
-        case Operation::translate_y:
-            return translate_y(image, value, interpolation, outside, workspace);
-        case Operation::translate_x_share:
-            return translate_x(image, value * double(image.width), interpolation, outside,
-                               workspace);
-        case Operation::translate_y_share:
-            return translate_y(image, value * double(image.height), interpolation, outside,
-                               workspace);
-        default: return;
-    }
-}
-
 }  // namespace
 
 std::string_view operation_name(Operation operation) { return kNames[std::size_t(operation)]; }
@@ -47,13 +27,30 @@ bool is_geometric(Operation operation) {
     return operation >= Operation::rotate && operation <= Operation::translate_y_share;
 }
 
+AffineMap affine_of(const OperationCall& call, std::int64_t width, std::int64_t height) {
+    const double value = call.argument;
+    switch (call.operation) {
+        case Operation::rotate: return rotation(value, width, height);
+        case Operation::shear_x: return {.xy = value};
+        case Operation::shear_y: return {.yx = value};
+        case Operation::translate_x: return {.x0 = value};
+        case Operation::translate_y: return {.y0 = value};
+        case Operation::translate_x_share: return {.x0 = value * double(width)};
+        case Operation::translate_y_share: return {.y0 = value * double(height)};
+        default: return {};
+    }
+}
+
 void apply(const OperationCall& call, const OperationStyle& style, RandomStream& random,
            Image& image, OperationWorkspace& workspace) {
     if (is_geometric(call.operation)) {
         const Interpolation drawn = style.interpolation   ? *style.interpolation
                                     : chance(random, 0.5) ? Interpolation::bilinear
                                                           : Interpolation::bicubic;
-        return apply_geometric(call, drawn, style.outside, image, workspace.affine);
+        const bool turns = call.operation == Operation::rotate;
+        if (turns && std::fmod(call.argument, 360.0) == 0) return;
+        return transform(image, affine_of(call, image.width, image.height), drawn, style.outside,
+                         workspace.affine);
     }
     const double value = call.argument;
     switch (call.operation) {

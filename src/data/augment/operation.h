@@ -74,6 +74,10 @@ struct OperationStyle {
 
 bool is_geometric(Operation operation);
 
+// Where a geometric operation takes its pixels from in an image of that size (to the left or
+// upwards for positive translations, as timm has it); other operations leave them where they are.
+AffineMap affine_of(const OperationCall& call, std::int64_t width, std::int64_t height);
+
 // `random` is only asked for the interpolation.
 void apply(const OperationCall& call, const OperationStyle& style, RandomStream& random,
            Image& image, OperationWorkspace& workspace);

@@ -16,7 +16,7 @@ Policy parse_policy(std::string_view text) {
     if (AutoAugment::knows(name)) return AutoAugment::parse(text);
     if (text.empty() || text == "none") return std::monostate{};
     if (text == "trivial" || text == "ta_wide") return TrivialAugment{};
-    if (text == "three" || text == "3a") return ThreeAugment{};
+    if (name == "three" || text == "3a") return ThreeAugment::parse(text);
     const std::vector<std::string> names{
         "rand-m9-mstd0.5-inc1", "original", "originalr", "v0", "v0r", "trivial", "three", "none"};
     throw UsageError(fmt::format("augmentation policy: expected one of {}, found '{}'{}",

@@ -1,5 +1,5 @@
 // The automatic augmentation of a recipe, by its name: "rand-m9-mstd0.5-inc1", "original",
-// "trivial", "three" or "none".
+// "trivial", "three", "three-grey-blur" or "none".
 #pragma once
 
 #include <string>

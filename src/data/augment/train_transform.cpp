@@ -9,20 +9,19 @@
 #include "data/augment/random.h"
 #include "image/ops/crop.h"
 #include "image/ops/flip.h"
-#include "prepare/evaluation_transform.h"
 
 namespace cait {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kCrops{"rrc", "src", "pad", "squash"};
+constexpr std::array<std::string_view, 5> kCrops{"rrc", "src", "pad", "squash", "eval"};
 
 RandomStream stream(const SampleKey& key, AugmentStream part) {
     return key.stream(std::uint64_t(part));
 }
 
-// The smallest size of the same shape that covers the crop.
-Extent covering(const Image& image, std::int64_t width, std::int64_t height) {
+// The smallest size of the shape of `image` that covers the crop.
+Extent covering(const Extent& image, std::int64_t width, std::int64_t height) {
     if (width == height) return with_shorter_side(image.width, image.height, width);
     const double scale =
         std::max(double(width) / double(image.width), double(height) / double(image.height));
@@ -56,6 +55,7 @@ void TrainSettings::check() const {
     if (!(flip >= 0 && flip <= 1))
         throw UsageError(fmt::format("flip: expected a probability from 0 to 1, found {}", flip));
     resized_crop.check();
+    if (crop == CropKind::evaluation) shown.check();
     erasing.check();
 }
 
@@ -66,6 +66,8 @@ TrainTransform::TrainTransform(const TrainSettings& settings)
       jitters_(settings.jitter.active() &&
                (settings.force_jitter || keeps_jitter(settings.policy))) {
     settings_.check();
+    settings_.shown.height = settings_.height;
+    settings_.shown.width = settings_.width;
 }
 
 void TrainTransform::crop(const Image& image, const SampleKey& key,
@@ -84,8 +86,13 @@ void TrainTransform::crop(const Image& image, const SampleKey& key,
         return resize(view, ResizeTarget::whole(width, height), settings_.filter, mirror, result,
                       workspace.resize);
     }
+    if (settings_.crop == CropKind::evaluation) {
+        settings_.shown.crop(image, workspace.evaluation, result);
+        if (mirror) flip_horizontally(result);
+        return;
+    }
     const Padding padding = settings_.crop == CropKind::simple ? Padding::reflect : Padding::colour;
-    const Extent whole = covering(image, width, height);
+    const Extent whole = covering({image.width, image.height}, width, height);
     const Rectangle part = random_crop(whole.width, whole.height, width, height, kPadding, random);
     if (whole.width == image.width && whole.height == image.height) {
         cait::crop(image, part.left, part.top, width, height, padding, {}, result);
@@ -100,6 +107,60 @@ void TrainTransform::crop(const Image& image, const SampleKey& key,
                    height, padding, {}, result);
     }
     if (mirror) flip_horizontally(result);
+}
+
+// In shares of width and height; draws what crop() draws.
+Box TrainTransform::part_of(std::int64_t width, std::int64_t height, const SampleKey& key) const {
+    RandomStream random = stream(key, AugmentStream::crop);
+    const auto share = [](const Rectangle& part, const Extent& whole) {
+        const double across = 1 / double(whole.width), down = 1 / double(whole.height);
+        return Box{double(part.left) * across, double(part.top) * down,
+                   double(part.left + part.width) * across, double(part.top + part.height) * down};
+    };
+    switch (settings_.crop) {
+        case CropKind::squash: return {0, 0, 1, 1};
+        case CropKind::random_resized:
+            return share(settings_.resized_crop.choose_rectangle(width, height, random),
+                         {width, height});
+        case CropKind::evaluation: {
+            const Box seen = settings_.shown.seen(width, height);
+            return {seen.left / double(width), seen.top / double(height),
+                    seen.right / double(width), seen.bottom / double(height)};
+        }
+        case CropKind::simple:
+        case CropKind::padded: break;
+    }
+    const Extent whole = covering({width, height}, settings_.width, settings_.height);
+    return share(
+        random_crop(whole.width, whole.height, settings_.width, settings_.height, kPadding, random),
+        whole);
+}
+
+TrainView TrainTransform::view(std::int64_t width, std::int64_t height, const SampleKey& key,
+                               std::int64_t rows, std::int64_t columns) const {
+    RandomStream coin = stream(key, AugmentStream::flip);
+    TrainView view{part_of(width, height, key), chance(coin, settings_.flip), {}};
+    RandomStream random = stream(key, AugmentStream::policy);
+    const OperationList list = draw(settings_.policy, random);
+    const double tall = double(settings_.height), wide = double(settings_.width);
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t column = 0; column < columns; ++column) {
+            double x = (double(column) + 0.5) * wide / double(columns);
+            double y = (double(row) + 0.5) * tall / double(rows);
+            // The last one was applied last; what one of them has moved out of the image is lost.
+            bool inside = true;
+            for (std::size_t i = list.count; i-- > 0 && inside;) {
+                const AffineMap from = affine_of(list.calls[i], settings_.width, settings_.height);
+                const double source_x = from.xx * x + from.xy * y + from.x0;
+                y = from.yx * x + from.yy * y + from.y0;
+                x = source_x;
+                inside = x >= 0 && x < wide && y >= 0 && y < tall;
+            }
+            view.sources.push_back(inside ? std::int64_t(y * double(rows) / tall) * columns +
+                                                std::int64_t(x * double(columns) / wide)
+                                          : -1);
+        }
+    return view;
 }
 
 const Image& TrainTransform::augment(const Image& image, const SampleKey& key,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "data/augment/colour_jitter.h"
 #include "data/augment/policy.h"
@@ -14,15 +15,17 @@
 #include "data/sample_key.h"
 #include "image/image.h"
 #include "image/ops/resize.h"
+#include "prepare/evaluation_transform.h"
 #include "prepare/normalise.h"
 
 namespace cait {
 
 enum class CropKind {
     random_resized,  // rrc
-    simple,  // src: shorter side to the size, then a random crop with 4 mirrored pixels around
-    padded,  // pad: the same with 4 black pixels around
-    squash,  // resized to the size, whatever its shape
+    simple,      // src: shorter side to the size, then a random crop with 4 mirrored pixels around
+    padded,      // pad: the same with 4 black pixels around
+    squash,      // resized to the size, whatever its shape
+    evaluation,  // eval: what evaluation shows, as FixRes fine-tunes (Touvron et al. 2019)
 };
 
 std::string_view crop_kind_name(CropKind kind);
@@ -32,6 +35,7 @@ struct TrainSettings {
     std::int64_t width = 224;
     CropKind crop = CropKind::random_resized;
     RandomResizedCrop resized_crop{};
+    EvaluationTransform shown{};  // CropKind::evaluation: this, of the size above
     Filter filter = Filter::bicubic;
     double flip = 0.5;  // probability
     Policy policy{};
@@ -50,8 +54,20 @@ struct TrainWorkspace {
     Image image;
     Image resized;
     ResizeWorkspace resize;
+    EvaluationWorkspace evaluation;
     OperationWorkspace operation;
     RandomErasing::Workspace erasing;
+};
+
+// What an image that training shows has to do with the image as it is stored, for labels that
+// belong to places of it.
+struct TrainView {
+    Box part;  // that is shown, in shares of width and height; a little outside where there is
+               // padding
+    bool mirrored = false;
+    // For each place of a grid over what is shown, row by row: the place that a rotation, shear or
+    // translation has brought there, -1 for none.
+    std::vector<std::int64_t> sources;
 };
 
 class TrainTransform {
@@ -66,11 +82,16 @@ public:
     void apply(const Image& image, const SampleKey& key, TrainWorkspace& workspace,
                std::span<float> out) const;
 
+    // Of what apply() makes of an image of that size; `rows` and `columns` are those of the grid.
+    TrainView view(std::int64_t width, std::int64_t height, const SampleKey& key, std::int64_t rows,
+                   std::int64_t columns) const;
+
     // The 8-bit image before it is normalised and erased; it lies in the workspace.
     const Image& augment(const Image& image, const SampleKey& key, TrainWorkspace& workspace) const;
 
 private:
     void crop(const Image& image, const SampleKey& key, TrainWorkspace& workspace) const;
+    Box part_of(std::int64_t width, std::int64_t height, const SampleKey& key) const;
 
     TrainSettings settings_;
     OperationStyle style_;

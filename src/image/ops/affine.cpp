@@ -55,31 +55,4 @@ void transform(Image& image, const AffineMap& affine, Interpolation interpolatio
         transform_smooth(source, affine, interpolation, workspace.padded, image);
 }
 
-void rotate(Image& image, double degrees, Interpolation interpolation, const Colour& outside,
-            AffineWorkspace& workspace) {
-    if (std::fmod(degrees, 360.0) == 0) return;
-    transform(image, rotation(degrees, image.width, image.height), interpolation, outside,
-              workspace);
-}
-
-void shear_x(Image& image, double factor, Interpolation interpolation, const Colour& outside,
-             AffineWorkspace& workspace) {
-    transform(image, {.xy = factor}, interpolation, outside, workspace);
-}
-
-void shear_y(Image& image, double factor, Interpolation interpolation, const Colour& outside,
-             AffineWorkspace& workspace) {
-    transform(image, {.yx = factor}, interpolation, outside, workspace);
-}
-
-void translate_x(Image& image, double pixels, Interpolation interpolation, const Colour& outside,
-                 AffineWorkspace& workspace) {
-    transform(image, {.x0 = pixels}, interpolation, outside, workspace);
-}
-
-void translate_y(Image& image, double pixels, Interpolation interpolation, const Colour& outside,
-                 AffineWorkspace& workspace) {
-    transform(image, {.y0 = pixels}, interpolation, outside, workspace);
-}
-
 }  // namespace cait

@@ -34,16 +34,4 @@ struct AffineWorkspace {
 void transform(Image& image, const AffineMap& affine, Interpolation interpolation,
                const Colour& outside, AffineWorkspace& workspace);
 
-void rotate(Image& image, double degrees, Interpolation interpolation, const Colour& outside,
-            AffineWorkspace& workspace);
-void shear_x(Image& image, double factor, Interpolation interpolation, const Colour& outside,
-             AffineWorkspace& workspace);
-void shear_y(Image& image, double factor, Interpolation interpolation, const Colour& outside,
-             AffineWorkspace& workspace);
-// By the number of pixels, to the left or upwards when positive, as timm has it.
-void translate_x(Image& image, double pixels, Interpolation interpolation, const Colour& outside,
-                 AffineWorkspace& workspace);
-void translate_y(Image& image, double pixels, Interpolation interpolation, const Colour& outside,
-                 AffineWorkspace& workspace);
-
 }  // namespace cait

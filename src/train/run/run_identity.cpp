@@ -23,9 +23,9 @@ bool changes_nothing(const std::string& key) {
 }
 
 bool is_a_place(const std::string& key) {
-    static const std::set<std::string> kKeys = {"data.train",      "data.val",
-                                                "model.weights",   "distill.teacher",
-                                                "distill.weights", "train.device"};
+    static const std::set<std::string> kKeys = {
+        "data.train",   "data.val",        "data.token_labels", "model.weights",
+        "model.scales", "distill.teacher", "distill.weights",   "train.device"};
     return kKeys.contains(key);
 }
 

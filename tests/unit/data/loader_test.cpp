@@ -70,6 +70,26 @@ std::vector<Recorded> run(Loader& loader) {
     return batches;
 }
 
+TEST(Loader, NumbersBesideAnImageStayWithIt) {
+    LoaderOptions options = small(3);
+    options.beside = {2, [](const Image& image, const SampleKey& key, std::span<float> out) {
+                          out[0] = float(image.pixels[0]);
+                          out[1] = float(key.epoch);
+                      }};
+    options.epochs = 2;
+    Loader loader(std::make_shared<MemoryDataset>(21, std::set<std::size_t>{5}, true),
+                  Sampler(sampler(21, 4, Tail::keep)), float_transform(), options);
+    std::size_t images = 0;
+    while (const Batch* batch = loader.next()) {
+        ASSERT_EQ(batch->beside.size(), 2 * batch->size);
+        for (std::size_t i = 0; i < batch->size; ++i, ++images) {
+            EXPECT_EQ(batch->beside[2 * i], float(batch->keys[i].sample));
+            EXPECT_EQ(batch->beside[2 * i + 1], float(batch->position.epoch));
+        }
+    }
+    EXPECT_EQ(images, 42U);
+}
+
 TEST(Loader, DeliversEverySampleOnceInTheSamplersOrder) {
     const auto dataset = std::make_shared<MemoryDataset>(23);
     const Sampler order(sampler(23, 5, Tail::keep));

@@ -24,6 +24,9 @@ TEST(InferShape, KnowsEveryPrimitive) {
     EXPECT_EQ(infer(op::Add{}, {{B, 7, 3}, {1, 7, 3}}), (Shape{B, 7, 3}));
     EXPECT_EQ(infer(op::Mul{}, {{B, 7, 3}, {3}}), (Shape{B, 7, 3}));
     EXPECT_EQ(infer(op::Dropout{0.1}, {{B, 7, 3}}), (Shape{B, 7, 3}));
+    EXPECT_EQ(infer(op::MixTokens{2}, {{B, 4, 6, 3}}), (Shape{B, 4, 6, 3}));
+    EXPECT_THROW(infer(op::MixTokens{2}, {{B, 5, 6, 3}}), Error);
+    EXPECT_THROW(infer(op::MixTokens{1}, {{B, 6, 3}}), Error);
     EXPECT_EQ(infer(op::Reshape{{B, 21}}, {{B, 7, 3}}), (Shape{B, 21}));
     EXPECT_EQ(infer(op::Permute{{0, 2, 1}}, {{B, 7, 3}}), (Shape{B, 3, 7}));
     EXPECT_EQ(infer(op::Concat{1}, {{B, 1, 3}, {B, 7, 3}}), (Shape{B, 8, 3}));

@@ -24,6 +24,12 @@ TEST(Print, ShowsTheRateOfADropout) {
     EXPECT_THAT(print(b.finish()), testing::HasSubstr("dropout(%0; rate=0.125)"));
 }
 
+TEST(Print, ShowsTheCellOfExchangedTokens) {
+    Builder b({.mode = Mode::train, .mix_tokens = true});
+    b.output("logits", b.mix_tokens(b.image(2, {4, 1}), 2));
+    EXPECT_THAT(print(b.finish()), testing::HasSubstr("mix_tokens(%0; cell=2)"));
+}
+
 TEST(Print, DecompositionHasPrimitivesOnly) {
     Builder b({});
     const Value x = b.reshape(b.image(1, {3, 4}), {Shape::kBatch, 3, 4});

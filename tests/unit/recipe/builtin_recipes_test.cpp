@@ -84,7 +84,7 @@ TEST(BuiltinRecipes, HaveTheFiguresOfThePapers) {
         {"deepvit", kAdamw, 5e-4, 256, 300, 5, 0.05, 0.2, 0.1, 0.8, 1, 0.25, 1, ra9},
         {"rsb-a2", kLamb, 5e-3, 2048, 300, 5, 0.02, 0.05, 0, 0.1, 1, 0, 3, ra7},
         {"transfer", kAdamw, 1e-4, 1024, 1000, 5, 0.05, 0.05, 0.1, 0.8, 1, 0.25, 3, ra9},
-        {"finetune-resolution", kAdamw, 5e-6, 512, 30, 5, 1e-8, 0.05, 0.1, 0.8, 1, 0.25, 3, ra9},
+        {"finetune-resolution", kAdamw, 5e-6, 512, 25, 5, 1e-8, 0.05, 0.1, 0.8, 1, 0.25, 3, ra9},
     };
     // recipe_sources_test.cpp has the others, and sees to it that none is left out.
     for (const Facts& facts : all) {
@@ -142,11 +142,15 @@ TEST(BuiltinRecipes, HaveTheRestThatTheFactsName) {
     EXPECT_EQ(find_recipe("deit3-21k").augment.crop, CropKind::simple);
     EXPECT_EQ(find_recipe("volo").schedule.cooldown, 10);
     EXPECT_EQ(find_recipe("volo").loss.token_weight, 0.5);
+    EXPECT_EQ(find_recipe("volo").augment.mix_tokens, 1);
+    EXPECT_EQ(find_recipe("volo").loss.class_target, ClassTarget::map);
     EXPECT_EQ(find_recipe("vit").optim.clip, ClipKind::norm);
     EXPECT_EQ(find_recipe("rsb-a2").eval.crop_ratio, 0.95);
     EXPECT_EQ(find_recipe("resmlp").eval.crop_ratio, 0.9);
     EXPECT_EQ(find_recipe("transfer").eval.crop_ratio, 0.875);
     EXPECT_EQ(find_recipe("finetune-resolution").schedule.min_lr, 5e-6);
+    for (const std::string& name : recipe_names())  // model.train(args.finetune == '')
+        EXPECT_EQ(find_recipe(name).train.mode, name == "finetune-resolution" ? "eval" : "train");
     EXPECT_EQ(find_recipe("patchconvnet").train.ema, 0);
 }
 

@@ -268,6 +268,34 @@ TEST(RecipeCheck, HoldsTheRulesAcrossFields) {
              r.augment.cutmix = 1;
              r.augment.mix_mode = MixMode::element;
          }},
+        {"augment.mix_tokens: expected loss.name token_label",
+         [](Recipe& r) { r.augment.mix_tokens = 1; }},
+        {"data.batch: expected an even number, as augment.mix_tokens pairs images",
+         [](Recipe& r) {
+             r.data.batch = 7;
+             r.augment.mix_tokens = 1;
+         }},
+        {"data.token_labels: expected loss.name token_label",
+         [](Recipe& r) { r.data.token_labels = "maps"; }},
+        {"data.token_labels: expected no teacher",
+         [](Recipe& r) {
+             r.data.token_labels = "maps";
+             r.loss.name = LossKind::token_label;
+             r.distill.kind = Distillation::tokens;
+         }},
+        {"train.mode: expected train with augment.mix_tokens",
+         [](Recipe& r) {
+             r.model.name = "volo_d1_224";
+             r.loss.name = LossKind::token_label;
+             r.augment.mix_tokens = 1;
+             r.train.mode = "eval";
+         }},
+        {"train.mode: expected train with loss.cosub",
+         [](Recipe& r) {
+             r.loss.name = LossKind::bce;
+             r.loss.cosub = true;
+             r.train.mode = "eval";
+         }},
         {"schedule.warmup: expected at most schedule.epochs 3, found 5",
          [](Recipe& r) { r.schedule.epochs = 3; }},
         {"schedule.min_lr: expected at most optim.lr 1e-06, found 1e-05",

@@ -43,6 +43,88 @@ TEST(Losses, AskForTheOutputsThatTheyNeed) {
                 HasSubstr("token labels need a head on every token"));
 }
 
+// The official code fine-tunes in evaluation mode: both heads of a DeiT answer together.
+TEST(Losses, OfANetworkInEvaluationModeSeeItsJointLogits) {
+    DistillPart distill;
+    EXPECT_THAT(Loss({}, distill, deit_model(), {}, Mode::infer).taps(), ElementsAre("logits"));
+    EXPECT_THAT(Loss({}, distill, volo_model(), {}, Mode::infer).taps(), ElementsAre("logits"));
+    distill.kind = Distillation::hard;
+    EXPECT_THAT(Loss({}, distill, deit_model(), {}, Mode::infer).taps(),
+                ElementsAre("logits", "logits_class", "logits_dist"));
+}
+
+LossInput token_input() {
+    torch::manual_seed(5);
+    LossInput input;
+    input.logits = at::randn({2, 3});
+    input.logits_aux = at::randn({2, 4, 3});
+    input.labels = at::tensor({0, 2}, at::kLong);
+    input.token_targets = at::softmax(at::randn({2, 4, 3}), -1);
+    input.map_targets = at::tensor({0.7F, 0.2F, 0.1F, 0.1F, 0.8F, 0.1F}).reshape({2, 3});
+    return input;
+}
+
+TEST(Losses, TheClassHeadLearnsWhatTheMapSaysUnlessToldOtherwise) {
+    LossPart part;
+    part.name = LossKind::token_label;
+    const LossInput input = token_input();
+    const at::Tensor truth = at::one_hot(input.labels, 3).to(at::kFloat);
+    const auto labels = [&](ClassTarget target) {
+        part.class_target = target;
+        return Loss(part, {}, volo_model())(input).parts.at("labels");
+    };
+    const auto expected = [&](const at::Tensor& targets) {
+        return -(targets * at::log_softmax(input.logits, -1)).sum(-1).mean();
+    };
+    EXPECT_TRUE(at::allclose(labels(ClassTarget::map), expected(input.map_targets)));
+    EXPECT_TRUE(at::allclose(labels(ClassTarget::label), expected(truth)));
+    // The map agrees with the first label only.
+    const at::Tensor share = at::tensor({0.5F, 0.9F}).reshape({2, 1});
+    EXPECT_TRUE(at::allclose(labels(ClassTarget::blend),
+                             expected(share * input.map_targets + (1 - share) * truth)));
+}
+
+TEST(Losses, ExchangedTokensMixTheClassTargetAlone) {
+    LossPart part;
+    part.name = LossKind::token_label;
+    LossInput input = token_input();
+    const LossResult whole = Loss(part, {}, volo_model())(input);
+    input.exchanged = 0.25;
+    const LossResult mixed = Loss(part, {}, volo_model())(input);
+    EXPECT_TRUE(at::equal(mixed.parts.at("tokens"), whole.parts.at("tokens")));
+    const at::Tensor targets = 0.75 * input.map_targets + 0.25 * input.map_targets.flip(0);
+    EXPECT_TRUE(at::allclose(mixed.parts.at("labels"),
+                             -(targets * at::log_softmax(input.logits, -1)).sum(-1).mean()));
+    // Plain labels, too: each image is three quarters its own.
+    input.map_targets = at::Tensor();
+    const at::Tensor truth = at::one_hot(input.labels, 3).to(at::kFloat);
+    EXPECT_TRUE(
+        at::allclose(Loss(part, {}, volo_model())(input).parts.at("labels"),
+                     -((0.75 * truth + 0.25 * truth.flip(0)) * at::log_softmax(input.logits, -1))
+                          .sum(-1)
+                          .mean()));
+}
+
+// Equation 3.2 of the thesis has no division by the classes.
+TEST(Losses, SoftDistillationIsDividedAsToldTo) {
+    DistillPart distill;
+    distill.kind = Distillation::soft;
+    distill.temperature = 2;
+    LossInput input;
+    torch::manual_seed(6);
+    input.logits = at::randn({4, 3});
+    input.labels = at::zeros({4}, at::kLong);
+    input.teacher = at::randn({4, 3});
+    const at::Tensor by_code = Loss({}, distill, cait_model())(input).parts.at("distill");
+    distill.soft_mean = SoftMean::images;
+    const at::Tensor by_formula = Loss({}, distill, cait_model())(input).parts.at("distill");
+    EXPECT_TRUE(at::allclose(by_formula, 3 * by_code));
+    const at::Tensor teacher = at::softmax(input.teacher / 2, 1);
+    EXPECT_TRUE(at::allclose(
+        by_formula,
+        4 * (teacher * (teacher.log() - at::log_softmax(input.logits / 2, 1))).sum(1).mean()));
+}
+
 TEST(Losses, SmoothingThatPutsEveryTargetAboveTheThresholdIsRefused) {
     LossPart part;
     part.name = LossKind::bce;

@@ -52,6 +52,13 @@ TEST(Parameters, VectorsBiasesPositionsAndClassTokensDoNotDecay) {
         EXPECT_TRUE(params.at(name).decay) << name;
 }
 
+TEST(Parameters, ScalesOfAnotherTrainingDoNotLearn) {
+    Recipe recipe;
+    recipe.model.scales = "before.safetensors";
+    for (const auto& [name, param] : by_name(small_cait(), recipe))
+        EXPECT_EQ(param.trained, name.find("gamma") == std::string::npos) << name;
+}
+
 TEST(Parameters, DistillationTokenDecaysByTheOriginalRuleOnly) {
     const Graph graph = small("deit_tiny_distilled_patch16_224", {{"depth", "1"}});
     Recipe recipe;

@@ -27,8 +27,10 @@ protected:
         part_.teacher = file_;
     }
 
-    static ModelSpec student(const std::string& classes = "5", const std::string& channels = "3") {
-        return configure("cait_xxs24_224", {{"classes", classes}, {"channels", channels}});
+    static ModelSpec student(const std::string& classes = "5", const std::string& channels = "3",
+                             const std::string& size = "32") {
+        return configure("cait_xxs24_224",
+                         {{"classes", classes}, {"channels", channels}, {"image_size", size}});
     }
 
     // What the model says without any teacher.
@@ -66,6 +68,58 @@ TEST_F(Teachers, SayWhatTheModelFileSays) {
     EXPECT_FALSE(logits.requires_grad());
     EXPECT_TRUE(at::allclose(logits, direct(images.detach()), 1e-6, 1e-6));
     EXPECT_EQ(teacher.name(), "deit_tiny_patch16_224");
+    EXPECT_TRUE(teacher.notes().empty());
+}
+
+// "We use a teacher with the same target resolution" (thesis, section 3.3).
+TEST_F(Teachers, AreRunAtTheStudentsResolution) {
+    torch::manual_seed(2);
+    const at::Tensor images = at::randn({2, 3, 48, 48});
+    Teacher teacher(part_, student("5", "3", "48"));
+    const Model larger = Model::load(file_, {}, {{"image_size", "48"}});
+    EXPECT_TRUE(at::allclose(teacher.logits(images),
+                             to_torch(forward(larger, from_torch(images)).at("logits")), 1e-5,
+                             1e-6));
+    ASSERT_EQ(teacher.notes().size(), 1U);
+    EXPECT_THAT(teacher.notes()[0],
+                HasSubstr("the teacher deit_tiny_patch16_224 is run at the student's 48 pixels, "
+                          "not at 32; "));
+    EXPECT_THAT(teacher.notes()[0], HasSubstr("pos_embed"));
+
+    part_.size = "teacher";
+    Teacher own(part_, student("5", "3", "48"));
+    EXPECT_TRUE(at::allclose(own.logits(images),
+                             direct(at::_upsample_bicubic2d_aa(images, {32, 32}, false)), 1e-5,
+                             1e-6));
+    EXPECT_THAT(own.notes().at(0), HasSubstr("sees images of 32 pixels, resized from 48"));
+}
+
+// It knows its classes at its own size; enlarging loses nothing.
+TEST_F(Teachers, OfLargerImagesSeeThemEnlargedUnlessToldOtherwise) {
+    torch::manual_seed(2);
+    const at::Tensor images = at::randn({2, 3, 16, 16});
+    Teacher teacher(part_, student("5", "3", "16"));
+    EXPECT_TRUE(at::allclose(teacher.logits(images),
+                             direct(at::upsample_bicubic2d(images, {32, 32}, false)), 1e-5, 1e-6));
+    EXPECT_THAT(teacher.notes().at(0),
+                HasSubstr("sees images of 32 pixels, resized from 16: distill.size larger"));
+    part_.size = "student";
+    const Model smaller = Model::load(file_, {}, {{"image_size", "16"}});
+    EXPECT_TRUE(at::allclose(Teacher(part_, student("5", "3", "16")).logits(images),
+                             to_torch(forward(smaller, from_torch(images)).at("logits")), 1e-5,
+                             1e-6));
+}
+
+TEST_F(Teachers, ThatDoNotFitTheStudentsResolutionKeepTheirs) {
+    torch::manual_seed(2);
+    const at::Tensor images = at::randn({2, 3, 36, 36});
+    const ModelSpec pupil = configure("resnet18", {{"classes", "5"}, {"image_size", "36"}});
+    Teacher teacher(part_, pupil);
+    EXPECT_TRUE(at::allclose(teacher.logits(images),
+                             direct(at::_upsample_bicubic2d_aa(images, {32, 32}, false)), 1e-5,
+                             1e-6));
+    EXPECT_THAT(teacher.notes().at(0), HasSubstr("resized from 36: the image size must be a "
+                                                 "multiple of the patch size"));
 }
 
 TEST_F(Teachers, ResizeAndNormaliseWhatWasMadeForTheStudent) {
@@ -121,7 +175,7 @@ protected:
         part_.kind = Distillation::tokens;
         model_ = Model::create(preset, settings, 3);
         model_.save(file_);
-        return Teacher(part_, student());
+        return Teacher(part_, student("5", "3", "64"));
     }
 };
 
@@ -136,18 +190,20 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheHeadOfAConvnet) {
                             {{"widths", "8,8,16,16"}, {"depths", "1,1,1,1"}, {"group", "8"}});
         Teacher teacher = token_teacher(preset, settings);
         const at::Tensor images = at::randn({2, 3, 64, 64});
-        const at::Tensor found = teacher.token_probabilities(images, {2, 2});
+        const auto [found, whole] = teacher.token_labels(images, {2, 2});
         const TorchTensors outputs =
             TorchExecutor(record(model_.spec(), {.taps = {"tokens"}})).run(images, torch_weights());
         const TorchTensors weights = torch_weights();
-        const at::Tensor expected =
-            at::softmax(at::linear(outputs.at("tokens"), weights.at(fmt::format("{}.weight", head)),
-                                   weights.at(fmt::format("{}.bias", head))),
-                        -1);
+        const at::Tensor logits =
+            at::linear(outputs.at("tokens"), weights.at(fmt::format("{}.weight", head)),
+                       weights.at(fmt::format("{}.bias", head)));
+        const at::Tensor expected = at::softmax(logits, -1);
+        // What a convnet says of the whole image is what its places say on average.
+        EXPECT_TRUE(at::allclose(whole, at::softmax(direct(images), -1), 1e-5, 1e-6)) << preset;
         ASSERT_EQ(expected.size(1), 4) << preset;
         EXPECT_TRUE(at::allclose(found, expected, 1e-5, 1e-6)) << preset;
         // A finer grid lies between the same values, and stays a distribution.
-        const at::Tensor finer = teacher.token_probabilities(images, {4, 4});
+        const at::Tensor finer = teacher.token_labels(images, {4, 4}).tokens;
         EXPECT_EQ(finer.size(1), 16);
         EXPECT_TRUE(at::allclose(finer.select(1, 0), expected.select(1, 0), 1e-5, 1e-6));
         EXPECT_TRUE(at::allclose(finer.sum(-1), at::ones({2, 16}), 1e-5, 1e-5));
@@ -161,7 +217,7 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheTokenHeadOfVolo) {
                                                     {"heads", "2,4,4,4"},
                                                     {"layers", "1,1,1,1"}});
     const at::Tensor images = at::randn({2, 3, 64, 64});
-    const at::Tensor found = teacher.token_probabilities(images, {4, 4});
+    const at::Tensor found = teacher.token_labels(images, {4, 4}).tokens;
     const at::Tensor expected =
         at::softmax(TorchExecutor(record(model_.spec(), {.taps = {"logits_aux"}}))
                         .run(images, torch_weights())
@@ -212,7 +268,7 @@ TEST_F(Teachers, AnswerInTheStudentsOrderOfClasses) {
     EXPECT_TRUE(at::allclose(teacher.logits(images),
                              direct(images).index_select(1, at::tensor({4, 0, 2}, at::kLong)), 1e-6,
                              1e-6));
-    EXPECT_THAT(teacher.note(), HasSubstr("matched by name"));
+    EXPECT_THAT(teacher.notes().at(0), HasSubstr("matched by name"));
     EXPECT_THAT(refusal([&] {
                     Teacher(part_, student("3"), Precision::fp32, at::kCPU, {}, {"a", "x", "y"});
                 }),

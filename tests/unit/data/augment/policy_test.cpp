@@ -28,6 +28,7 @@ TEST(PolicyText, HasSeveralSpellingsOfOnePolicy) {
     EXPECT_EQ(parse_policy("rand-inc1-mstd0.5-m9-n2"), parse_policy("rand-m9-mstd0.5-inc1"));
     EXPECT_NE(parse_policy("rand-m9-mstd0.5"), parse_policy("rand-m9-mstd0.5-inc1"));
     EXPECT_EQ(parse_policy("3a"), parse_policy("three"));
+    EXPECT_EQ(parse_policy("three-blur-grey-solarize"), parse_policy("three"));
     EXPECT_EQ(parse_policy(""), parse_policy("none"));
 }
 
@@ -53,6 +54,11 @@ TEST(PolicyText, NamesWhatItDoesNotUnderstand) {
     EXPECT_THAT(message_of("original-m9"), HasSubstr("'m9'"));
     EXPECT_THAT(message_of("augmix-m3"), HasSubstr("AugMix"));
     EXPECT_THAT(message_of("randaugment"), HasSubstr("'randaugment'"));
+    EXPECT_THAT(message_of("three-grey-red"),
+                HasSubstr("three-grey-red: expected grey, solarize or blur, each once, found "
+                          "'red'"));
+    EXPECT_THAT(message_of("three-grey-grey"), HasSubstr("found 'grey'"));
+    EXPECT_THAT(message_of("three-"), HasSubstr("found ''"));
 }
 
 const std::map<std::string, OperationKind> kKinds{
@@ -258,6 +264,22 @@ TEST(ThreeAugmentDraws, AreThreeEqualParts) {
         std::array{counts[Operation::grey], counts[Operation::solarize], counts[Operation::blur]},
         "parts");
     test::expect_uniform(radii, 0.1, 2, "blur radius");
+}
+
+// The rows of table 6.2 of the thesis: grey alone, grey and blur, all three.
+TEST(ThreeAugmentDraws, AreEqualPartsOfWhatIsNamed) {
+    const auto counts = [](const char* text) {
+        RandomStream random(15, "three");
+        const Policy policy = parse_policy(text);
+        std::map<Operation, int> result;
+        for (int i = 0; i < 10'000; ++i) ++result[draw(policy, random).calls[0].operation];
+        return result;
+    };
+    EXPECT_THAT(counts("three-grey"), testing::ElementsAre(testing::Pair(Operation::grey, 10'000)));
+    std::map<Operation, int> two = counts("three-grey-blur");
+    EXPECT_EQ(two.size(), 2U);
+    test::expect_equal_shares(std::array{two[Operation::grey], two[Operation::blur]}, "parts");
+    EXPECT_EQ(counts("three-grey-solarize-blur"), counts("three"));
 }
 
 // Each operation through the one door that policies use.

@@ -156,6 +156,123 @@ TEST(TrainTransform, PaddedCropKeepsThePixels) {
     }
 }
 
+// FixRes: fine-tuning sees what evaluation sees, mirrored or not.
+TEST(TrainTransform, EvaluationCropShowsWhatEvaluationShows) {
+    const Image image = picture(70, 90, 3);
+    for (const CropMode mode : {CropMode::centre, CropMode::squash, CropMode::border}) {
+        TrainSettings settings;
+        settings.height = 32;
+        settings.width = 48;
+        settings.crop = CropKind::evaluation;
+        settings.shown.crop_ratio = 0.8;
+        settings.shown.mode = mode;
+        EvaluationTransform evaluation = settings.shown;
+        evaluation.height = 32;
+        evaluation.width = 48;
+        EvaluationWorkspace scratch;
+        Image seen;
+        evaluation.crop(image, scratch, seen);
+        for (const double flip : {0.0, 1.0}) {
+            settings.flip = flip;
+            if (flip > 0) flip_horizontally(seen);
+            const TrainTransform transform(settings);
+            TrainWorkspace workspace;
+            for (std::uint64_t i = 0; i < 3; ++i)
+                EXPECT_EQ(transform.augment(image, {1, 0, i, 0}, workspace).pixels, seen.pixels);
+        }
+    }
+    TrainSettings settings;
+    settings.crop = CropKind::evaluation;
+    settings.shown.crop_ratio = 0;
+    EXPECT_THROW(TrainTransform{settings}, UsageError);
+}
+
+// Red and green tell where a pixel was, in shares of the image.
+Image place_image(std::int64_t width, std::int64_t height) {
+    Image image = Image::blank(width, height, 3);
+    for (std::int64_t y = 0; y < height; ++y)
+        for (std::int64_t x = 0; x < width; ++x) {
+            std::uint8_t* pixel = image.row(y) + 3 * x;
+            pixel[0] = std::uint8_t(255 * (double(x) + 0.5) / double(width));
+            pixel[1] = std::uint8_t(255 * (double(y) + 0.5) / double(height));
+            pixel[2] = 255;
+        }
+    return image;
+}
+
+// The middle of each place of a 4 x 6 grid: how many of them the view says to come from elsewhere
+// than their pixels show.
+int misplaced(const TrainSettings& settings, const SampleKey& key) {
+    constexpr std::int64_t kRows = 4, kColumns = 6;
+    const Image image = place_image(250, 190);
+    const TrainTransform transform(settings);
+    TrainWorkspace workspace;
+    const Image& shown = transform.augment(image, key, workspace);
+    const TrainView view = transform.view(image.width, image.height, key, kRows, kColumns);
+    // What was moved is known to half a place.
+    const double off = settings.policy.index() == 0 ? 0.1 : 0.6;
+    const auto agrees = [&](std::uint8_t pixel, std::int64_t place, std::int64_t places,
+                            bool mirrored, double from, double to) {
+        const double at = (double(place) + 0.5) / double(places);
+        const double expected = 255 * (from + (mirrored ? 1 - at : at) * (to - from));
+        return std::abs(double(pixel) - expected) < 3 + off * 255 * (to - from) / double(places);
+    };
+    int result = 0;
+    for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
+        const std::int64_t y = (2 * (n / kColumns) + 1) * settings.height / (2 * kRows);
+        const std::int64_t x = (2 * (n % kColumns) + 1) * settings.width / (2 * kColumns);
+        const std::uint8_t* pixel = shown.row(y) + 3 * x;
+        const std::int64_t source = view.sources.at(std::size_t(n));
+        const Box& part = view.part;
+        const bool right = source < 0 ? pixel[2] < 128
+                                      : agrees(pixel[0], source % kColumns, kColumns, view.mirrored,
+                                               part.left, part.right) &&
+                                            agrees(pixel[1], source / kColumns, kRows, false,
+                                                   part.top, part.bottom);
+        result += right ? 0 : 1;
+    }
+    return result;
+}
+
+TEST(TrainTransform, ViewSaysWhichPartIsShown) {
+    TrainSettings settings;
+    for (const CropKind kind : {CropKind::random_resized, CropKind::simple, CropKind::padded,
+                                CropKind::squash, CropKind::evaluation})
+        for (std::uint64_t sample = 0; sample < 8; ++sample) {
+            settings.crop = kind;
+            const bool padded = kind == CropKind::simple || kind == CropKind::padded;
+            settings.height = padded ? 160 : 64;
+            settings.width = padded ? 210 : 96;
+            EXPECT_EQ(misplaced(settings, {1, 0, sample, 0}), 0) << crop_kind_name(kind);
+        }
+}
+
+TEST(TrainTransform, ViewFollowsRotationShearAndTranslation) {
+    TrainSettings settings;
+    settings.height = 64;
+    settings.width = 96;
+    settings.crop = CropKind::squash;
+    settings.policy = parse_policy("rand-m9-mstd0.5-inc1");
+    settings.mean.fill(0);  // so that what comes from outside is dark
+    std::set<Operation> seen;
+    int shown = 0, wrong = 0;
+    for (std::uint64_t sample = 0; sample < 600; ++sample) {
+        const SampleKey key{1, 0, sample, 0};
+        RandomStream random = key.stream(std::uint64_t(AugmentStream::policy));
+        const OperationList list = draw(settings.policy, random);
+        const auto colours = [](const OperationCall& call) {
+            return !is_geometric(call.operation) && call.operation != Operation::identity;
+        };
+        if (std::ranges::any_of(list, colours)) continue;
+        for (const OperationCall& call : list) seen.insert(call.operation);
+        wrong += misplaced(settings, key);
+        shown += 24;
+    }
+    EXPECT_EQ(seen.size(), 6U);  // and the identity
+    EXPECT_GT(shown, 1000);
+    EXPECT_LT(wrong, shown / 50);  // at the border, by half a pixel
+}
+
 TEST(TrainTransform, JitterIsOffBesidesAPolicyUnlessForced) {
     const Image image = picture(80, 60, 3);
     const auto run = [&](const char* policy, const char* jitter, bool force) {
@@ -173,8 +290,8 @@ TEST(TrainTransform, JitterIsOffBesidesAPolicyUnlessForced) {
 }
 
 TEST(TrainTransform, TakesGreyAndTinyImages) {
-    for (const CropKind kind :
-         {CropKind::random_resized, CropKind::simple, CropKind::padded, CropKind::squash}) {
+    for (const CropKind kind : {CropKind::random_resized, CropKind::simple, CropKind::padded,
+                                CropKind::squash, CropKind::evaluation}) {
         TrainSettings settings = deit();
         settings.crop = kind;
         const TrainTransform transform(settings);

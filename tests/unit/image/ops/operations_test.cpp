@@ -49,11 +49,13 @@ const std::map<std::string, Plain> kPlain{
     {"flip", [](Image& image, double) { flip_horizontally(image); }},
 };
 
-using Geometric =
-    std::function<void(Image&, double, Interpolation, const Colour&, AffineWorkspace&)>;
+using Geometric = std::function<AffineMap(const Image&, double)>;
 const std::map<std::string, Geometric> kGeometric{
-    {"rotate", rotate},           {"shear_x", shear_x},         {"shear_y", shear_y},
-    {"translate_x", translate_x}, {"translate_y", translate_y},
+    {"rotate", [](const Image& i, double value) { return rotation(value, i.width, i.height); }},
+    {"shear_x", [](const Image&, double value) { return AffineMap{.xy = value}; }},
+    {"shear_y", [](const Image&, double value) { return AffineMap{.yx = value}; }},
+    {"translate_x", [](const Image&, double value) { return AffineMap{.x0 = value}; }},
+    {"translate_y", [](const Image&, double value) { return AffineMap{.y0 = value}; }},
 };
 
 // Words: OPERATION ARGUMENT INTERPOLATION SIZE CHANNELS.
@@ -78,7 +80,7 @@ TEST(Operations, EqualPillow) {
         }
         const Interpolation how = lookup(golden.words[2]);
         AffineWorkspace memory;
-        kGeometric.at(name)(image, value, how, kFill, memory);
+        transform(image, kGeometric.at(name)(image, value), how, kFill, memory);
         const test::Difference difference = test::compare(image, golden.image());
         EXPECT_LE(difference.most, how == Interpolation::nearest ? 0 : 1) << golden.name();
         EXPECT_GE(difference.equal_share, 0.98) << golden.name();
@@ -137,11 +139,10 @@ TEST(Operations, SurviveTheSmallestImages) {
         autocontrast(image);
         for (const Interpolation how :
              {Interpolation::nearest, Interpolation::bilinear, Interpolation::bicubic}) {
-            rotate(image, 30, how, kFill, memory);
-            shear_x(image, 0.5, how, kFill, memory);
-            shear_y(image, -0.5, how, kFill, memory);
-            translate_x(image, 0.4, how, kFill, memory);
-            translate_y(image, -100, how, kFill, memory);
+            for (const AffineMap& from :
+                 {rotation(30, image.width, image.height), AffineMap{.xy = 0.5},
+                  AffineMap{.yx = -0.5}, AffineMap{.x0 = 0.4}, AffineMap{.y0 = -100}})
+                transform(image, from, how, kFill, memory);
         }
         for (std::size_t i = 0; i < image.pixels.size(); ++i)
             EXPECT_EQ(image.pixels[i], kFill[i % 3]) << "all of it was moved away";
