@@ -196,8 +196,15 @@ TEST(PytorchFile, RefusesStoragesThatDoNotAddUp) {
 
 TEST(PytorchFile, RefusesCheckpointsWithoutTensors) {
     EXPECT_THAT(open_error(legacy_file("}", four_floats())), HasSubstr("belongs to no tensor"));
-    EXPECT_THAT(open_error(legacy_file(pickled_tensor(0, {2, 2}, {2, 1}), four_floats())),
-                HasSubstr("expected a state dict, found a tensor"));
+}
+
+// As label maps are stored.
+TEST(PytorchFile, ATensorAloneIsTheOneEntry) {
+    const WeightFile file =
+        open_bytes(legacy_file(pickled_tensor(0, {2, 2}, {2, 1}), four_floats()));
+    ASSERT_EQ(file.tensors.size(), 1U);
+    EXPECT_EQ(file.tensors[0].name, "tensor");
+    EXPECT_EQ(file.tensors[0].tensor.shape(), (Shape{2, 2}));
 }
 
 TEST(PytorchFile, NamesADuplicateKey) {
