@@ -140,12 +140,11 @@ private:
             std::uint64_t(last + 2) * shown.image.pixels.size(), "attend: pictures to be shown"));
         tiles_.push_back({shown.image,
                           std::filesystem::path(picture.name).filename().string() + "\n" +
-                              verdict(top_predictions(model_, logits, 1).front(), picture),
-                          false});
+                              verdict(top_predictions(model_, logits, 1).front(), picture)});
         for (std::int64_t head = -1; head < last; ++head) {
             const AttentionMap map = maps.map(index, head);
             tiles_.push_back({overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
-                              head < 0 ? "mean of heads" : fmt::format("head {}", head), false});
+                              head < 0 ? "mean of heads" : fmt::format("head {}", head)});
         }
     }
 

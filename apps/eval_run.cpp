@@ -26,12 +26,6 @@ namespace cait::app {
 
 namespace {
 
-struct Entry {
-    std::string file;
-    std::string model;  // empty: the file says
-    SettingList settings;
-};
-
 bool says_its_model(const std::string& file) {
     return open_weights(file).metadata.contains("cait.model");
 }
@@ -47,7 +41,7 @@ std::string checked_model(std::string name, const std::string& text) {
 
 // NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
 // whose name has a '=' in it is found as a file first. FILE is whatever --weights takes.
-Entry compared(const EvalArguments& arguments, const std::string& text) {
+EvalEntry compared(const EvalArguments& arguments, const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos && !std::filesystem::exists(text))
         return {weights_file(text.substr(equals + 1), text.substr(0, equals)),
@@ -66,20 +60,8 @@ struct Candidate {
     DatasetPtr dataset;  // with labels into the model's classes
 };
 
-Model load(const EvalArguments& arguments, const Entry& entry) {
-    Model model =
-        Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
-    if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
-    for (const std::string& note : model.notes()) print_error("note: {}: {}\n", entry.file, note);
-    Preprocessing preprocessing = model.preprocessing();
-    if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
-    if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
-    model.set_preprocessing(preprocessing);
-    return model;
-}
-
-Candidate candidate(const EvalArguments& arguments, const Entry& entry, const DatasetPtr& data) {
-    Model model = load(arguments, entry);
+Candidate candidate(const EvalArguments& arguments, const EvalEntry& entry, const DatasetPtr& data) {
+    Model model = load_entry(arguments, entry);
     preparer_of(model);  // throws where the model takes no such images
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     DatasetPtr dataset = match_classes(data, model.classes(), classes, entry.file);
@@ -112,7 +94,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     }();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
-    return {.name = std::filesystem::path(file).stem().string(),
+    return {.name = {},
             .weights = file,
             .info = model.info(),
             .preprocessing = model.preprocessing(),
@@ -120,23 +102,6 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
             .skipped = found.bad.size(),
             .seconds = taken.count(),
             .dataset = dataset};
-}
-
-// best.safetensors of two runs are told apart by their folders, and if need be by a number.
-void make_names_unique(std::vector<Evaluated>& models) {
-    const auto count = [&](const std::string& name) {
-        return std::ranges::count(models, name, &Evaluated::name);
-    };
-    std::vector<Evaluated*> doubles;
-    for (Evaluated& one : models)
-        if (count(one.name) > 1) doubles.push_back(&one);
-    for (Evaluated* one : doubles) {
-        const std::filesystem::path folder =
-            std::filesystem::absolute(one->weights).parent_path().filename();
-        one->name = folder.string() + "/" + one->name;
-    }
-    for (std::size_t i = 0; i < models.size(); ++i)
-        if (count(models[i].name) > 1) models[i].name += fmt::format(" ({})", i + 1);
 }
 
 // Decisions are compared by class name where the models name theirs differently ordered.
@@ -178,18 +143,54 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 }  // namespace
 
-void evaluate(const EvalArguments& arguments) {
-    std::vector<Entry> entries{{weights_file(arguments.weights, arguments.model.model),
-                                arguments.model.model, arguments.model.settings()}};
+std::vector<EvalEntry> eval_entries(const EvalArguments& arguments) {
+    std::vector<EvalEntry> entries{{weights_file(arguments.weights, arguments.model.model),
+                                    arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
+    return entries;
+}
+
+Model load_entry(const EvalArguments& arguments, const EvalEntry& entry) {
+    Model model =
+        Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
+    if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
+    for (const std::string& note : model.notes()) print_error("note: {}: {}\n", entry.file, note);
+    Preprocessing preprocessing = model.preprocessing();
+    if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
+    if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
+    model.set_preprocessing(preprocessing);
+    return model;
+}
+
+std::vector<std::string> unique_names(const std::vector<std::string>& files) {
+    std::vector<std::string> names;
+    for (const std::string& file : files)
+        names.push_back(std::filesystem::path(file).stem().string());
+    const std::vector<std::string> stems = names;
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (std::ranges::count(stems, stems[i]) > 1)
+            names[i] = std::filesystem::absolute(files[i]).parent_path().filename().string() + "/" +
+                       stems[i];
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (std::ranges::count(names, names[i]) > 1) names[i] += fmt::format(" ({})", i + 1);
+    return names;
+}
+
+void evaluate(const EvalArguments& arguments) {
+    const std::vector<EvalEntry> entries = eval_entries(arguments);
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
     for (const std::string& output : {arguments.report, arguments.predictions})
         OutputFile(output).not_in(*data).not_in(entries.front().file);
     std::vector<Candidate> candidates;
-    for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
+    std::vector<std::string> files;
+    for (const EvalEntry& entry : entries) {
+        candidates.push_back(candidate(arguments, entry, data));
+        files.push_back(entry.file);
+    }
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
-    make_names_unique(result.models);
+    const std::vector<std::string> names = unique_names(files);
+    for (std::size_t i = 0; i < names.size(); ++i) result.models[i].name = names[i];
     if (result.models.size() > 1) result.disagreement = compare(result.models);
     // First: a disk that is full now must not cost the numbers.
     print_evaluation(arguments, result);

@@ -11,6 +11,7 @@
 #include "core/display_name.h"
 #include "core/suggest.h"
 #include "data/check_class_names.h"
+#include "data/levels.h"
 #include "data/sources/cifar.h"
 #include "data/sources/csv_dataset.h"
 #include "data/sources/idx.h"
@@ -37,9 +38,9 @@ const std::vector<Scheme>& schemes() {
           "test/, split chooses"},
          {"split"},
          open_image_folder},
-        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&root=FOLDER",
+        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&levels=COLUMN,COLUMN&root=FOLDER",
           "a table with a header row; relative paths start at root, else at the file's folder"},
-         {"path", "label", "root"},
+         {"path", "label", "levels", "root"},
          open_csv_dataset},
         {{"tar", "tar:PATH/{000..009}.tar",
           "WebDataset shards: key.jpg with key.cls; `cait data pack` writes shard-000000.tar and "
@@ -77,7 +78,7 @@ const std::vector<Scheme>& schemes() {
          open_imagenet_v2},
         {{"inaturalist", "inaturalist:PATH?json=train2018.json&level=genus&split=train|val",
           "iNaturalist; level is one of the seven taxonomic ones"},
-         {"split", "json", "level"},
+         {"split", "json"},
          open_inaturalist},
     };
     return kSchemes;
@@ -125,12 +126,15 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     const DatasetUri uri = parse_dataset_uri(text);
     const Scheme& scheme = find_scheme(uri);
     std::vector<std::string> options = scheme.options;
-    options.emplace_back("classes");
+    for (const char* common : {"classes", "level", "parents"}) options.emplace_back(common);
     uri.check_options(options);
     if (scheme.needs_path && uri.path.empty())
         throw UsageError(
             fmt::format("data set {}: expected {}", display_name(text), scheme.text.form));
     DatasetPtr dataset = scheme.open(uri, uri.split(hint));
+    if (const auto table = uri.option("parents"))
+        dataset = with_parents(std::move(dataset), *table);
+    if (const auto level = uri.option("level")) dataset = at_level(std::move(dataset), *level);
     check_class_names(dataset->classes(), dataset->source());
     if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
     return dataset;
