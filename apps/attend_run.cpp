@@ -155,16 +155,15 @@ private:
         const bool per_class = shown_classes_ > 1;
         for (std::size_t rank = 0; rank < top.size(); ++rank) {
             if (rank == 0 || arguments_.heads)  // with heads, each class has a row of its own
-                tiles_.push_back({shown.image,
-                                  std::filesystem::path(picture.name).filename().string() + "\n" +
-                                      verdict(top[rank], picture),
-                                  false});
+                tiles_.push_back(
+                    {shown.image, std::filesystem::path(picture.name).filename().string() + "\n" +
+                                      verdict(top[rank], picture)});
             for (std::int64_t head = -1; head < last; ++head) {
                 const AttentionMap map =
                     maps.map(index, head, per_class ? std::int64_t(top[rank].index) : 0);
                 tiles_.push_back(
                     {overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
-                     map_name(top[rank], head), false});
+                     map_name(top[rank], head)});
             }
         }
     }

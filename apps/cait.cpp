@@ -68,6 +68,9 @@ int run(int argc, char** argv) {
     add_predict_command(app, invocation);
     add_attend_command(app, invocation);
     add_eval_command(app, invocation);
+    add_embed_command(app, invocation);
+    add_index_command(app, invocation);
+    add_search_command(app, invocation);
     add_forward_command(app, invocation);
     add_preprocess_command(app);
     add_weights_command(app);

@@ -32,6 +32,9 @@ void add_train_command(CLI::App& app, const Invocation& invocation);
 void add_predict_command(CLI::App& app, const Invocation& invocation);
 void add_attend_command(CLI::App& app, const Invocation& invocation);
 void add_preprocess_command(CLI::App& app);
+void add_embed_command(CLI::App& app, const Invocation& invocation);
+void add_index_command(CLI::App& app, const Invocation& invocation);
+void add_search_command(CLI::App& app, const Invocation& invocation);
 
 // Adds a sub-command whose --help ends with an example.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,

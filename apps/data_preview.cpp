@@ -135,12 +135,13 @@ public:
 
 private:
     std::vector<SheetTile> originals(std::span<const ShownImage> images) const {
+        constexpr Colour kFrame{208, 64, 48};  // what the others are compared with
         std::vector<SheetTile> tiles;
         for (const ShownImage& shown : images)
             tiles.push_back({fitted(shown.image, tile_side(size_)),
                              fmt::format("{}\n{}x{}", dataset_.classes()[std::size_t(shown.label)],
                                          shown.image.width, shown.image.height),
-                             !plain_});
+                             plain_ ? std::nullopt : std::optional(kFrame)});
         return tiles;
     }
 

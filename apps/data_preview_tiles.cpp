@@ -61,7 +61,7 @@ std::vector<SheetTile> TileMaker::tiles(std::span<const ShownImage> images,
     std::vector<SheetTile> result;
     for (std::size_t i = 0; i < images.size(); ++i)
         result.push_back({to_image(values.subspan(i * each, each)),
-                          labels(batch, i) + "\n" + operations(key(images[i], position)), false});
+                          labels(batch, i) + "\n" + operations(key(images[i], position))});
     return result;
 }
 

@@ -13,6 +13,28 @@ namespace cait::app {
 
 namespace {
 
+// --knn and --retrieval look at features: what is about a model's answers does not go with them.
+void check_neighbours(const EvalArguments& arguments) {
+    const NeighbourArguments& neighbours = arguments.neighbours;
+    if (neighbours.asked()) {
+        for (const auto& [given, option] : {std::pair{arguments.per_class, "--per-class"},
+                                            {!arguments.report.empty(), "--report"},
+                                            {!arguments.predictions.empty(), "--predictions"},
+                                            {!arguments.classes.empty(), "--classes"}})
+            if (given)
+                throw UsageError(fmt::format(
+                    "{} is about a model's answers; --knn and --retrieval are about its features",
+                    option));
+        if (!neighbours.conditional.empty() && neighbours.retrieval.empty())
+            throw UsageError("--conditional: expected --retrieval, whose ranking it changes");
+        return;
+    }
+    for (const auto& [given, option] : {std::pair{!neighbours.k.empty(), "--k"},
+                                        {neighbours.levels, "--levels"},
+                                        {!neighbours.conditional.empty(), "--conditional"}})
+        if (given) throw UsageError(fmt::format("{}: expected --knn or --retrieval", option));
+}
+
 // Before anything is read.
 void run(const EvalArguments& arguments, const Invocation& invocation) {
     constexpr double kLeast = 0.01, kMost = 100;
@@ -29,11 +51,49 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
                 .not_in_data(arguments.data);
             check_output(output);
         }
+    check_neighbours(arguments);
     continue_where_it_runs(arguments.executor, invocation);
     fetch_compared(arguments);
     enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache},
                       arguments.weights, arguments.model.model);
+    if (arguments.neighbours.asked()) return evaluate_neighbours(arguments);
     evaluate(arguments);
+}
+
+void add_neighbour_options(CLI::App& command, NeighbourArguments& neighbours) {
+    command
+        .add_option("--knn", neighbours.knn,
+                    "Classify by the nearest images of this data set, its training part where it "
+                    "has one")
+        ->type_name("URI");
+    command
+        .add_option("--retrieval", neighbours.retrieval,
+                    "Rank the images of this data set for every image of --data: mAP and others")
+        ->type_name("URI");
+    command
+        .add_option("--k", neighbours.k,
+                    "Numbers of neighbours for --knn; default: 10,15,20,25,30 or those of the rule")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1000000));
+    command
+        .add_option("--knn-rule", neighbours.rule,
+                    "Weight of a neighbour: exp(cosine / 0.05), or 0.07 as DINO has it")
+        ->check(CLI::IsMember({"grafit", "dino"}))
+        ->capture_default_str();
+    command
+        .add_option("--recall-at", neighbours.recall_at,
+                    "Places that recall looks at; default: 1,5,10")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1000000));
+    command.add_flag("--levels", neighbours.levels,
+                     "Every level of the labels, for every model: a table of both");
+    command
+        .add_option("--conditional", neighbours.conditional,
+                    "Also rank by the coarse class that is predicted at this level, and by the "
+                    "true one")
+        ->type_name("LEVEL");
+    command.add_option("--tap", neighbours.tap, "Layer that neighbours are compared by")
+        ->capture_default_str();
 }
 
 }  // namespace
@@ -42,6 +102,8 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
     CLI::App* command = add_command(
         app, "eval", "Measure accuracy, calibration and confusions on a data set",
         "cait eval --weights runs/a --data folder:photos/val --report eval.html\n"
+        "  cait eval --weights runs/a --data folder:photos --knn folder:photos --retrieval "
+        "folder:photos\n"
         "  cait eval --model cait_s24_224 --weights official --data imagenet-v2:data/v2\n"
         "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
         "--data folder:photos/val");
@@ -83,6 +145,7 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--predictions", arguments->predictions,
                      "Also write each image's label and five likeliest classes")
         ->type_name("FILE.csv");
+    add_neighbour_options(*command, arguments->neighbours);
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, invocation] { run(*arguments, invocation); });
 }

@@ -13,6 +13,20 @@
 
 namespace cait::app {
 
+// What --knn and --retrieval ask for: features judged by their neighbours, not answers by labels.
+struct NeighbourArguments {
+    std::string knn;                 // data set whose images vote
+    std::string retrieval;           // data set that is ranked
+    std::vector<std::size_t> k;      // empty: the rule's
+    std::string rule = "grafit";     // or dino
+    std::vector<std::size_t> recall_at = {1, 5, 10};
+    bool levels = false;             // also every level of the labels
+    std::string conditional;         // level of the coarse classes of equation 2.5
+    std::string tap = "features";
+
+    bool asked() const { return !knn.empty() || !retrieval.empty(); }
+};
+
 struct EvalArguments {
     ModelOptions model;
     std::string weights;
@@ -30,11 +44,26 @@ struct EvalArguments {
     std::string classes;      // file with names
     std::string report;       // file to write
     std::string predictions;  // file to write
+    NeighbourArguments neighbours;
 };
 
 // What of --compare is published and not there yet: afterwards nothing can be fetched any more.
 void fetch_compared(const EvalArguments& arguments);
 void evaluate(const EvalArguments& arguments);
+void evaluate_neighbours(const EvalArguments& arguments);  // --knn, --retrieval
+
+// The models that are evaluated: that of --weights first, then those of --compare.
+struct EvalEntry {
+    std::string file;
+    std::string model;  // empty: the file says
+    SettingList settings;
+};
+std::vector<EvalEntry> eval_entries(const EvalArguments& arguments);
+Model load_entry(const EvalArguments& arguments, const EvalEntry& entry);
+
+// Short names for files. best.safetensors of two runs are told apart by their folders, and if need
+// be by a number.
+std::vector<std::string> unique_names(const std::vector<std::string>& files);
 
 // One model's result.
 struct Evaluated {

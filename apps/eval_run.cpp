@@ -26,12 +26,6 @@ namespace cait::app {
 
 namespace {
 
-struct Entry {
-    std::string file;
-    std::string model;  // empty: the file says
-    SettingList settings;
-};
-
 bool says_its_model(const std::string& file) {
     return open_weights(file).metadata.contains("cait.model");
 }
@@ -60,7 +54,7 @@ Compared words_of(const EvalArguments& arguments, const std::string& text) {
     return {text.substr(equals + 1), text.substr(0, equals), true};
 }
 
-Entry compared(const EvalArguments& arguments, const std::string& text) {
+EvalEntry compared(const EvalArguments& arguments, const std::string& text) {
     const Compared words = words_of(arguments, text);
     const std::string file = weights_file(words.weights, words.model);
     if (words.named) return {file, checked_model(words.model, text), {}};
@@ -90,7 +84,7 @@ std::string epochs_of(const Model& model) {
 
 // A run's folder stands for its best epoch. Beside it the final one is measured, which nobody
 // chose: the file of the same kind of weights, averaged or not. Nothing where both are one.
-std::optional<Entry> final_entry(const EvalArguments& arguments, const Candidate& best) {
+std::optional<EvalEntry> final_entry(const EvalArguments& arguments, const Candidate& best) {
     namespace fs = std::filesystem;
     const fs::path file = best.file;
     if (!fs::is_directory(arguments.weights) || file.filename() != "best.safetensors") return {};
@@ -98,23 +92,12 @@ std::optional<Entry> final_entry(const EvalArguments& arguments, const Candidate
     const fs::path last =
         file.parent_path() / (averaged ? "last_ema.safetensors" : "last.safetensors");
     if (!fs::exists(last)) return {};
-    return Entry{last.string(), arguments.model.model, arguments.model.settings()};
+    return EvalEntry{last.string(), arguments.model.model, arguments.model.settings()};
 }
 
-Model load(const EvalArguments& arguments, const Entry& entry) {
-    Model model =
-        Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
-    if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
-    for (const std::string& note : model.notes()) print_error("note: {}: {}\n", entry.file, note);
-    Preprocessing preprocessing = model.preprocessing();
-    if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
-    if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
-    model.set_preprocessing(preprocessing);
-    return model;
-}
-
-Candidate candidate(const EvalArguments& arguments, const Entry& entry, const DatasetPtr& data) {
-    Model model = load(arguments, entry);
+Candidate candidate(const EvalArguments& arguments, const EvalEntry& entry,
+                    const DatasetPtr& data) {
+    Model model = load_entry(arguments, entry);
     preparer_of(model);  // throws where the model takes no such images
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     DatasetPtr dataset = match_classes(data, model.classes(), classes, entry.file);
@@ -164,7 +147,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     }();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
-    return {.name = std::filesystem::path(file).stem().string(),
+    return {.name = {},
             .weights = file,
             .epoch = epoch,
             .info = model.info(),
@@ -173,23 +156,6 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
             .skipped = found.bad.size(),
             .seconds = taken.count(),
             .dataset = dataset};
-}
-
-// best.safetensors of two runs are told apart by their folders, and if need be by a number.
-void make_names_unique(std::vector<Evaluated>& models) {
-    const auto count = [&](const std::string& name) {
-        return std::ranges::count(models, name, &Evaluated::name);
-    };
-    std::vector<Evaluated*> doubles;
-    for (Evaluated& one : models)
-        if (count(one.name) > 1) doubles.push_back(&one);
-    for (Evaluated* one : doubles) {
-        const std::filesystem::path folder =
-            std::filesystem::absolute(one->weights).parent_path().filename();
-        one->name = folder.string() + "/" + one->name;
-    }
-    for (std::size_t i = 0; i < models.size(); ++i)
-        if (count(models[i].name) > 1) models[i].name += fmt::format(" ({})", i + 1);
 }
 
 // Decisions are compared by class name where the models name theirs differently ordered.
@@ -239,17 +205,52 @@ void fetch_compared(const EvalArguments& arguments) {
     }
 }
 
-void evaluate(const EvalArguments& arguments) {
-    std::vector<Entry> entries{{weights_file(arguments.weights, arguments.model.model),
-                                arguments.model.model, arguments.model.settings()}};
+std::vector<EvalEntry> eval_entries(const EvalArguments& arguments) {
+    std::vector<EvalEntry> entries{{weights_file(arguments.weights, arguments.model.model),
+                                    arguments.model.model, arguments.model.settings()}};
     for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
+    return entries;
+}
+
+Model load_entry(const EvalArguments& arguments, const EvalEntry& entry) {
+    Model model =
+        Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
+    if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
+    for (const std::string& note : model.notes()) print_error("note: {}: {}\n", entry.file, note);
+    Preprocessing preprocessing = model.preprocessing();
+    if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
+    if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
+    model.set_preprocessing(preprocessing);
+    return model;
+}
+
+std::vector<std::string> unique_names(const std::vector<std::string>& files) {
+    std::vector<std::string> names;
+    for (const std::string& file : files)
+        names.push_back(std::filesystem::path(file).stem().string());
+    const std::vector<std::string> stems = names;
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (std::ranges::count(stems, stems[i]) > 1)
+            names[i] = std::filesystem::absolute(files[i]).parent_path().filename().string() + "/" +
+                       stems[i];
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (std::ranges::count(names, names[i]) > 1) names[i] += fmt::format(" ({})", i + 1);
+    return names;
+}
+
+void evaluate(const EvalArguments& arguments) {
+    const std::vector<EvalEntry> entries = eval_entries(arguments);
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
     for (const std::string& output : {arguments.report, arguments.predictions}) {
         OutputFile(output).not_in(*data);
-        for (const Entry& entry : entries) OutputFile(output).not_in(entry.file);
+        for (const EvalEntry& entry : entries) OutputFile(output).not_in(entry.file);
     }
     std::vector<Candidate> candidates;
-    for (const Entry& entry : entries) candidates.push_back(candidate(arguments, entry, data));
+    std::vector<std::string> files;
+    for (const EvalEntry& entry : entries) {
+        candidates.push_back(candidate(arguments, entry, data));
+        files.push_back(entry.file);
+    }
     if (const Model& model = candidates.front().model;
         arguments.fusion == "softmax" && !has_two_heads(model))
         throw UsageError(
@@ -258,8 +259,12 @@ void evaluate(const EvalArguments& arguments) {
     const auto final_epoch = final_candidate(arguments, candidates.front(), data);
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
-    if (final_epoch) result.final_epoch = evaluate_one(arguments, *final_epoch);
-    make_names_unique(result.models);
+    const std::vector<std::string> names = unique_names(files);
+    for (std::size_t i = 0; i < names.size(); ++i) result.models[i].name = names[i];
+    if (final_epoch) {
+        result.final_epoch = evaluate_one(arguments, *final_epoch);
+        result.final_epoch->name = std::filesystem::path(final_epoch->file).stem().string();
+    }
     if (result.models.size() > 1) result.disagreement = compare(result.models);
     // First: a disk that is full now must not cost the numbers.
     print_evaluation(arguments, result);

@@ -1,43 +1,24 @@
 // Linked into `cait`: what needs LibTorch, training and --executor torch, goes on in `cait-torch`,
 // the same program with LibTorch in it, which lies beside it (or in libexec when installed).
 // Loading LibTorch takes longer than most commands do.
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
 #include "core/cpu.h"
 #include "core/cpu_limit.h"
 #include "executor.h"
+#include "handoff.h"
 #include "train.h"
 
 namespace cait::app {
 
 namespace {
 
-std::filesystem::path torch_program() {
-    const std::filesystem::path folder =
-        std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    for (const char* place : {"cait-torch", "../libexec/cait/cait-torch"})
-        if (std::filesystem::exists(folder / place)) return folder / place;
-    throw Error(
-        fmt::format("cait-torch is missing beside {}: this build has no LibTorch "
-                    "(CAIT_TRAIN=OFF)",
-                    (folder / "cait").string()));
-}
-
 // What LibTorch's libraries read from the environment when they are loaded; what the user has set
 // stays.
 void limit_libraries() {
     const Isa used = used_isa();
     const bool capped = used < found_isa();
-    // Debian's OpenBLAS falls back to its oldest kernels on CPUs that it does not know.
-    if (used >= Isa::avx512)
-        ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
-    else if (capped)
-        ::setenv("OPENBLAS_CORETYPE", used == Isa::avx2 ? "Haswell" : "Nehalem", 0);
+    choose_blas_kernels();
     if (capped && used < Isa::avx512)
         ::setenv("ATEN_CPU_CAPABILITY", used == Isa::avx2 ? "avx2" : "default", 0);
     // oneDNN reads two names; cait-torch makes the same call that library users get, this covers a
@@ -57,10 +38,8 @@ void limit_libraries() {
 }  // namespace
 
 void continue_in_torch(const Invocation& invocation) {
-    const std::filesystem::path program = torch_program();
     limit_libraries();
-    ::execv(program.c_str(), invocation.argv);
-    throw Error(fmt::format("{}: cannot start: {}", program.string(), std::strerror(errno)));
+    continue_as("cait-torch", "this build has no LibTorch (CAIT_TRAIN=OFF)", invocation);
 }
 
 void run_on_torch(const TrainArguments&, const Invocation& words) { continue_in_torch(words); }

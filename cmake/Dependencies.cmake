@@ -9,6 +9,7 @@ find_package(ZLIB REQUIRED)
 find_package(CURL REQUIRED)
 find_package(DNNL REQUIRED)
 find_package(OpenMP)
+find_package(faiss REQUIRED)
 # The header alone: the package's own target would make everybody link the shared library.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 mark_as_advanced(TOMLPLUSPLUS_INCLUDE_DIR)

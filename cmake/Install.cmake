@@ -57,11 +57,11 @@ if(TARGET cait-train)
           COMPONENT development)
 endif()
 
-# cait-torch is started by cait, not by people. Only a shared build has libraries of ours to find.
-foreach(program IN ITEMS cait cait-torch)
+# cait-torch and cait-faiss are started by cait, not by people. Only a shared build has libraries of ours to find.
+foreach(program IN ITEMS cait cait-faiss cait-torch)
   if(TARGET ${program})
     set(program_dir ${CMAKE_INSTALL_BINDIR})
-    if(program STREQUAL "cait-torch")
+    if(NOT program STREQUAL "cait")
       set(program_dir ${CMAKE_INSTALL_LIBEXECDIR}/cait)
     endif()
     file(RELATIVE_PATH to_libraries /prefix/${program_dir} /prefix/${CMAKE_INSTALL_LIBDIR})

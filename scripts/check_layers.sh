@@ -24,6 +24,7 @@ measure:  core data graph models prepare
 report:   core data image measure
 kernels:  core
 engine:   core graph kernels walkers
+search:   core data kernels measure weights
 session:  api core data engine graph image kernels measure models prepare walkers weights
 torch:    core graph kernels models walkers
 train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights
@@ -73,6 +74,8 @@ function check_foreign(layer, path, file,    torch_file) {
     else if (path ~ /^(oneapi\/)?dnnl/ && layer !~ /^(kernels|torch)$/)
         report("only kernels and torch include oneDNN")
     else if (path ~ /^curl\// && layer != "fetch") report("only fetch includes libcurl")
+    else if (path ~ /^faiss\// && file !~ /^src\/search\/faiss_/)
+        report("only src/search/faiss_* includes FAISS")
     else if (layer == "cait" && path !~ /^([a-z_0-9]+|std[a-z]+\.h)$/)
         report("a public header includes only <standard> and \"cait/...\" headers")
 }

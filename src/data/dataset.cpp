@@ -1,55 +1,30 @@
 #include "data/dataset.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
 #include "cait/error.h"
+#include "core/display_name.h"
 #include "core/file_bytes.h"
+#include "data/forwarding_dataset.h"
 #include "image/codec/image_name.h"
 
 namespace cait {
 
 namespace {
 
-// Passes everything on to another data set; the two views below change one thing each.
-class Forwarding : public Dataset {
-public:
-    Forwarding(DatasetPtr inner, ClassList classes)
-        : Dataset(inner->source(), std::move(classes)), inner_(std::move(inner)) {}
-
-    std::size_t size() const noexcept override { return inner_->size(); }
-    std::string name(std::size_t i) const override { return inner_->name(at(i)); }
-    void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
-        inner_->read(at(i), options, out);
-    }
-    std::int64_t label(std::size_t i) const override { return inner_->label(at(i)); }
-    std::vector<std::int64_t> labels(std::size_t i) const override { return inner_->labels(at(i)); }
-    std::optional<std::filesystem::path> file(std::size_t i) const override {
-        return inner_->file(at(i));
-    }
-    std::optional<EncodedImage> encoded(std::size_t i) const override {
-        return inner_->encoded(at(i));
-    }
-
-protected:
-    virtual std::size_t at(std::size_t index) const { return index; }
-    const Dataset& inner() const { return *inner_; }
-
-private:
-    DatasetPtr inner_;
-};
-
-class Relabelled final : public Forwarding {
+class Relabelled final : public ForwardingDataset {
 public:
     Relabelled(DatasetPtr inner, std::vector<std::string> known, std::vector<std::int64_t> map)
-        : Forwarding(std::move(inner), {std::move(known), false}), map_(std::move(map)) {}
+        : ForwardingDataset(std::move(inner), {std::move(known), false}), map_(std::move(map)) {}
 
     std::int64_t label(std::size_t i) const override {
-        return map_[std::size_t(Forwarding::label(i))];
+        return map_[std::size_t(ForwardingDataset::label(i))];
     }
     std::vector<std::int64_t> labels(std::size_t i) const override {
-        std::vector<std::int64_t> result = Forwarding::labels(i);
+        std::vector<std::int64_t> result = ForwardingDataset::labels(i);
         for (std::int64_t& value : result) value = map_[std::size_t(value)];
         return result;
     }
@@ -59,12 +34,20 @@ private:
     std::vector<std::int64_t> map_;
 };
 
-class Subset final : public Forwarding {
+class Subset final : public ForwardingDataset {
 public:
     Subset(DatasetPtr inner, ClassList classes, std::vector<std::size_t> indices)
-        : Forwarding(std::move(inner), std::move(classes)), indices_(std::move(indices)) {}
+        : ForwardingDataset(std::move(inner), std::move(classes)), indices_(std::move(indices)) {}
 
     std::size_t size() const noexcept override { return indices_.size(); }
+    LabelLevel level(const std::string& name) const override {
+        LabelLevel whole = inner().level(name);
+        std::vector<std::int64_t> labels;
+        labels.reserve(indices_.size());
+        for (const std::size_t index : indices_) labels.push_back(whole.labels[index]);
+        whole.labels = std::move(labels);
+        return whole;
+    }
 
 protected:
     std::size_t at(std::size_t index) const override { return indices_[index]; }
@@ -87,6 +70,17 @@ std::optional<EncodedImage> Dataset::encoded(std::size_t index) const {
     const auto path = file(index);
     if (!path) return std::nullopt;
     return EncodedImage{std::string(extension_of(path->native())), read_bytes(*path)};
+}
+
+LabelLevel Dataset::level(const std::string& name) const { no_level(name); }
+
+void Dataset::no_level(const std::string& name) const {
+    const std::vector<std::string> known = levels();
+    if (known.empty())
+        throw UsageError(fmt::format("{}: level {}: its images are labelled at one level only",
+                                     source_, display_name(name)));
+    throw UsageError(fmt::format("{}: level {}: expected one of {}", source_, display_name(name),
+                                 fmt::join(known, ", ")));
 }
 
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known) {

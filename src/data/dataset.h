@@ -1,5 +1,6 @@
 // A data set: numbered images with labels, read by any number of threads. Where the images come
-// from (files, one big file, tar shards) is the business of the derived classes.
+// from (files, one big file, tar shards) is the business of the derived classes. The same images may
+// be labelled at several levels of detail; data/levels.h chooses among them.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,13 @@ struct EncodedImage {
     std::vector<std::byte> bytes;
 };
 
+// The labels of all images at one level of detail.
+struct LabelLevel {
+    std::string name;  // "genus"
+    ClassList classes;
+    std::vector<std::int64_t> labels;  // (images), into classes
+};
+
 class Dataset {
 public:
     virtual ~Dataset() = default;
@@ -41,6 +49,12 @@ public:
     virtual std::int64_t label(std::size_t index) const = 0;
     virtual std::vector<std::int64_t> labels(std::size_t index) const { return {label(index)}; }
 
+    // The levels at which the images are labelled, coarsest first ("coarse", "fine"); none where
+    // label() is all there is.
+    virtual std::vector<std::string> levels() const { return {}; }
+    // Throws UsageError, naming the levels that there are, for another name.
+    virtual LabelLevel level(const std::string& name) const;
+
     // Where the image is a file of its own.
     virtual std::optional<std::filesystem::path> file(std::size_t) const { return std::nullopt; }
     // Nothing when the set holds bare pixels.
@@ -57,6 +71,8 @@ public:
 protected:
     Dataset(std::string source, ClassList classes)
         : source_(std::move(source)), classes_(std::move(classes)) {}
+
+    [[noreturn]] void no_level(const std::string& name) const;
 
 private:
     std::string source_;

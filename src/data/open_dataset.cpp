@@ -11,6 +11,7 @@
 #include "core/display_name.h"
 #include "core/suggest.h"
 #include "data/check_class_names.h"
+#include "data/levels.h"
 #include "data/sources/cifar.h"
 #include "data/sources/csv_dataset.h"
 #include "data/sources/cub200.h"
@@ -45,9 +46,9 @@ const std::vector<Scheme>& schemes() {
           "test/, split chooses"},
          {"split"},
          open_image_folder},
-        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&root=FOLDER",
+        {{"csv", "csv:FILE?path=COLUMN&label=COLUMN&levels=COLUMN,COLUMN&root=FOLDER",
           "a table with a header row; relative paths start at root, else at the file's folder"},
-         {"path", "label", "root"},
+         {"path", "label", "levels", "root"},
          open_csv_dataset},
         {{"tar", "tar:PATH/{000..009}.tar",
           "WebDataset shards: key.jpg with key.cls; `cait data pack` writes shard-000000.tar and "
@@ -93,7 +94,7 @@ const std::vector<Scheme>& schemes() {
          open_imagenet_v2},
         {{"inaturalist", "inaturalist:PATH?json=train2018.json&level=genus&split=train|val",
           "iNaturalist; level is one of the seven taxonomic ones"},
-         {"split", "json", "level"},
+         {"split", "json"},
          open_inaturalist},
         {{"flowers102", "flowers102:PATH?split=train|val|trainval|test",
           "Oxford Flowers-102 by its own setid.mat: test is tstid, 6,149 images"},
@@ -177,7 +178,7 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     const DatasetUri uri = parse_dataset_uri(text);
     const Scheme& scheme = find_scheme(uri);
     std::vector<std::string> options = scheme.options;
-    options.emplace_back("classes");
+    for (const char* common : {"classes", "level", "parents"}) options.emplace_back(common);
     uri.check_options(options);
     if (scheme.needs_path && uri.path.empty())
         throw UsageError(
@@ -187,6 +188,9 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
         throw UsageError(
             fmt::format("{}: split: expected {}, found 'trainval'", uri.text, scheme.text.form));
     DatasetPtr dataset = scheme.open(uri, split);
+    if (const auto table = uri.option("parents"))
+        dataset = with_parents(std::move(dataset), *table);
+    if (const auto level = uri.option("level")) dataset = at_level(std::move(dataset), *level);
     check_class_names(dataset->classes(), dataset->source());
     if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
     return dataset;

@@ -22,7 +22,8 @@ std::vector<DatasetScheme> dataset_schemes();
 // `hint` chooses the part where the name does not: training opens the same name with
 // Split::train and with Split::val. Throws UsageError for a wrong name, Error for wrong data.
 // Every scheme takes ?classes=FILE, one name per line: it gives numbered classes their names, and
-// it sets the order of the others.
+// it sets the order of the others; ?parents=FILE, a table of what the classes belong to; and
+// ?level=NAME, the level that the labels are of (data/levels.h).
 DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);
 
 // Whether `part` of this data set is another one than Split::train of it: "folder:photos" has a

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -28,19 +29,28 @@ struct RecordFile {
     std::size_t first = 0;  // index of its first record
 };
 
+// One of the label bytes that open a record.
+struct ByteLevel {
+    std::string name;
+    std::size_t byte = 0;
+    ClassList classes;
+};
+
 class CifarDataset final : public Dataset {
 public:
-    // `label_bytes` stand in front of the pixels of each record; the one at `label_at` counts.
-    CifarDataset(std::string source, ClassList classes, const std::vector<fs::path>& paths,
-                 std::size_t label_bytes, std::size_t label_at)
-        : Dataset(std::move(source), std::move(classes)),
+    // `label_bytes` stand in front of the pixels of each record; `chosen` is label()'s.
+    CifarDataset(std::string source, const std::vector<fs::path>& paths, std::size_t label_bytes,
+                 std::vector<ByteLevel> levels, const std::string& chosen)
+        : Dataset(std::move(source), find(levels, chosen)->classes),
           record_(label_bytes + kPixels),
-          label_at_(label_at) {
+          levels_(std::move(levels)),
+          label_at_(find(levels_, chosen)->byte) {
         for (const fs::path& path : paths) add_file(path);
-        for (std::size_t i = 0; i < size_; ++i)
-            if (label(i) >= std::int64_t(this->classes().size()))
-                throw Error(fmt::format("{}: label {}: expected less than {}", name(i), label(i),
-                                        this->classes().size()));
+        for (const ByteLevel& level : levels_)
+            for (std::size_t i = 0; i < size_; ++i)
+                if (byte(i, level.byte) >= std::int64_t(level.classes.names.size()))
+                    throw Error(fmt::format("{}: label {}: expected less than {}", name(i),
+                                            byte(i, level.byte), level.classes.names.size()));
     }
 
     std::size_t size() const noexcept override { return size_; }
@@ -50,8 +60,20 @@ public:
         return fmt::format("{}: record {}", file.path.string(), i - file.first);
     }
 
-    std::int64_t label(std::size_t i) const override {
-        return std::int64_t(std::uint8_t(record(i)[label_at_]));
+    std::int64_t label(std::size_t i) const override { return byte(i, label_at_); }
+
+    std::vector<std::string> levels() const override {
+        std::vector<std::string> names;
+        if (levels_.size() > 1)
+            for (const ByteLevel& level : levels_) names.push_back(level.name);
+        return names;
+    }
+    LabelLevel level(const std::string& wanted) const override {
+        const auto found = find(levels_, wanted);
+        if (found == levels_.end()) no_level(wanted);
+        LabelLevel result{found->name, found->classes, {}};
+        for (std::size_t i = 0; i < size_; ++i) result.labels.push_back(byte(i, found->byte));
+        return result;
     }
 
     void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
@@ -69,6 +91,15 @@ public:
     }
 
 private:
+    static std::vector<ByteLevel>::const_iterator find(const std::vector<ByteLevel>& levels,
+                                                       const std::string& name) {
+        return std::ranges::find(levels, name, &ByteLevel::name);
+    }
+
+    std::int64_t byte(std::size_t i, std::size_t at) const {
+        return std::int64_t(std::uint8_t(record(i)[at]));
+    }
+
     void add_file(const fs::path& path) {
         RecordFile file{path, MappedFile::open(path), size_};
         const std::size_t bytes = file.mapping->bytes().size();
@@ -91,6 +122,7 @@ private:
     }
 
     std::size_t record_;
+    std::vector<ByteLevel> levels_;
     std::size_t label_at_;
     std::size_t size_ = 0;
     std::vector<RecordFile> files_;
@@ -107,8 +139,9 @@ DatasetPtr open_cifar10(const DatasetUri& uri, Split split) {
         for (int i = 1; i <= 5; ++i) files.push_back(folder / fmt::format("data_batch_{}.bin", i));
     else
         files.push_back(folder / "test_batch.bin");
-    return std::make_shared<CifarDataset>(
-        uri.text, ClassList{read_class_file(folder / "batches.meta.txt"), false}, files, 1, 0);
+    std::vector<ByteLevel> levels{
+        {"label", 0, {read_class_file(folder / "batches.meta.txt"), false}}};
+    return std::make_shared<CifarDataset>(uri.text, files, 1, std::move(levels), "label");
 }
 
 DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
@@ -118,10 +151,13 @@ DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
                                      display_name(labels)));
     const std::string file = is_training(split) ? "train.bin" : "test.bin";
     const fs::path folder = find_root(uri, "cifar-100-binary", file);
-    const std::size_t label_at = labels == "coarse" ? 0 : 1;
-    return std::make_shared<CifarDataset>(
-        uri.text, ClassList{read_class_file(folder / (labels + "_label_names.txt")), false},
-        std::vector<fs::path>{folder / file}, 2, label_at);
+    std::vector<ByteLevel> levels;
+    for (const std::string name : {"coarse", "fine"})  // in the order of their bytes
+        if (const fs::path names = folder / (name + "_label_names.txt");
+            name == labels || fs::exists(names))
+            levels.push_back({name, name == "fine" ? 1U : 0U, {read_class_file(names), false}});
+    return std::make_shared<CifarDataset>(uri.text, std::vector<fs::path>{folder / file}, 2,
+                                          std::move(levels), labels);
 }
 
 }  // namespace cait

@@ -10,7 +10,8 @@ namespace cait {
 // cifar10:PATH?split=train|test; without a split it is the training part.
 DatasetPtr open_cifar10(const DatasetUri& uri, Split split);
 
-// cifar100:PATH?labels=fine|coarse&split=train|test; the 100 fine labels unless told otherwise.
+// cifar100:PATH?labels=fine|coarse&split=train|test; the 100 fine labels unless told otherwise. The
+// others are there as a level (data/levels.h) where their names are.
 DatasetPtr open_cifar100(const DatasetUri& uri, Split split);
 
 }  // namespace cait

@@ -29,6 +29,27 @@ std::size_t find_column(const std::vector<std::string>& header, const std::strin
     return std::size_t(found - header.begin());
 }
 
+// A column that is read, and what stands in it.
+struct Column {
+    std::size_t at = 0;
+    std::vector<std::string> values;
+};
+
+std::vector<std::string> level_columns(const DatasetUri& uri) {
+    std::vector<std::string> names;
+    const std::string text = uri.option("levels").value_or("");
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        names.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    for (const std::string& name : names)
+        if (name.empty() || std::ranges::count(names, name) > 1)
+            throw UsageError(fmt::format("{}: levels: expected different columns, found {}",
+                                         uri.text, display_name(text)));
+    return names;
+}
+
 }  // namespace
 
 DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
@@ -38,26 +59,35 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
     if (!reader.next(row))
         throw Error(fmt::format("{}: expected a header row, found an empty file", uri.path));
     const std::size_t columns = row.size();
+    const std::vector<std::string> levels = level_columns(uri);
+    const std::string last = levels.empty() ? "label" : levels.back();
     const std::size_t path = find_column(row, uri.option("path").value_or("path"), uri.path);
-    const std::size_t label = find_column(row, uri.option("label").value_or("label"), uri.path);
+    std::vector<Column> read{{find_column(row, uri.option("label").value_or(last), uri.path), {}}};
+    for (const std::string& level : levels) read.push_back({find_column(row, level, uri.path), {}});
 
     FileList list;
     list.root = uri.option("root").value_or(fs::path(uri.path).parent_path().string());
-    std::vector<std::string> labels;
     while (reader.next(row)) {
+        const auto where = [&] { return fmt::format("{}:{}", uri.path, reader.line()); };
         if (row.size() != columns)
-            throw Error(fmt::format("{}:{}: expected {} fields, found {}", uri.path, reader.line(),
-                                    columns, row.size()));
-        for (const std::size_t column : {path, label})
-            if (row[column].empty())
-                throw Error(fmt::format("{}:{}: the {} is empty", uri.path, reader.line(),
-                                        column == path ? "path" : "label"));
+            throw Error(
+                fmt::format("{}: expected {} fields, found {}", where(), columns, row.size()));
+        if (row[path].empty()) throw Error(fmt::format("{}: the path is empty", where()));
+        for (std::size_t i = 0; i < read.size(); ++i) {
+            if (row[read[i].at].empty())
+                throw Error(
+                    fmt::format("{}: the {} is empty", where(), i == 0 ? "label" : levels[i - 1]));
+            read[i].values.push_back(row[read[i].at]);
+        }
         list.files.push_back(std::move(row[path]));
-        labels.push_back(std::move(row[label]));
     }
-    IndexedLabels indexed = index_labels(labels);
+    IndexedLabels indexed = index_labels(read.front().values);
     list.labels = std::move(indexed.labels);
     list.classes = std::move(indexed.classes);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        IndexedLabels level = index_labels(read[i + 1].values);
+        list.levels.push_back({levels[i], std::move(level.classes), std::move(level.labels)});
+    }
     return make_file_dataset(uri.path, std::move(list));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cait/error.h"
@@ -25,6 +26,20 @@ public:
     std::int64_t label(std::size_t i) const override { return list_.labels[i]; }
     std::vector<std::int64_t> labels(std::size_t i) const override {
         return list_.answers.empty() ? Dataset::labels(i) : list_.answers[i];
+    }
+    std::vector<std::string> levels() const override {
+        std::vector<std::string> names;
+        for (const LabelLevel& level : list_.levels) names.push_back(level.name);
+        return names;
+    }
+    LabelLevel level(const std::string& name) const override {
+        const auto found = std::ranges::find(list_.levels, name, &LabelLevel::name);
+        if (found == list_.levels.end()) no_level(name);
+        if (list_.group_of.empty()) return *found;
+        LabelLevel result{found->name, found->classes, {}};
+        for (const std::int64_t group : list_.group_of)
+            result.labels.push_back(found->labels[std::size_t(group)]);
+        return result;
     }
     std::optional<std::filesystem::path> file(std::size_t i) const override { return path(i); }
 

@@ -13,6 +13,10 @@ struct FileList {
     ClassList classes;
     // All right answers per file where there may be several (ImageNet-ReaL); otherwise empty.
     std::vector<std::vector<std::int64_t>> answers;
+    // Labels at several levels, coarsest first, one per group of files; group_of says each file's
+    // group. Without group_of every file is a group of its own.
+    std::vector<LabelLevel> levels;
+    std::vector<std::int64_t> group_of;
 };
 
 // Throws Error when the list is empty. Files are opened when they are read, not before.

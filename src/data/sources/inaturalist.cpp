@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "cait/error.h"
 #include "core/display_name.h"
 #include "core/file_bytes.h"
+#include "data/levels.h"
 #include "data/sources/file_dataset.h"
 
 namespace cait {
@@ -23,18 +25,28 @@ namespace {
 constexpr std::array<std::string_view, 7> kLevels{"kingdom", "phylum", "class",  "order",
                                                   "family",  "genus",  "species"};
 
+using Taxon = std::array<std::string, kLevels.size()>;
+
+// A category's key for each level: the species is its name.
+std::size_t level_of_key(std::string_view key) {
+    if (key == "name") return kLevels.size() - 1;
+    return std::size_t(std::ranges::find(kLevels.begin(), kLevels.end() - 1, key) -
+                       kLevels.begin());
+}
+
 struct Entries {
     std::vector<std::pair<std::int64_t, std::string>> images;  // id, file name
     std::unordered_map<std::int64_t, std::int64_t> category_of_image;
-    std::unordered_map<std::int64_t, std::string> label_of_category;
+    // By category, the name at each of kLevels; empty where it is not told.
+    std::unordered_map<std::int64_t, Taxon> taxa;
 };
 
 // Picks the few fields that matter out of the event stream: the whole document as a tree would take
 // gigabytes for the larger years.
 class EntryEvents : public nlohmann::json_sax<nlohmann::json> {
 public:
-    EntryEvents(Entries& entries, std::string field, std::string file)
-        : entries_(entries), field_(std::move(field)), file_(std::move(file)) {}
+    EntryEvents(Entries& entries, std::string file)
+        : entries_(entries), file_(std::move(file)) {}
 
     bool null() override { return true; }
     bool boolean(bool) override { return true; }
@@ -45,8 +57,10 @@ public:
         return number(std::int64_t(std::min(value, number_unsigned_t(INT64_MAX))));
     }
     bool string(string_t& value) override {
-        if (in_entry())
-            (key_ == "file_name" ? file_name_ : key_ == field_ ? label_ : ignored_) = value;
+        if (!in_entry()) return true;
+        const std::size_t level = level_of_key(key_);
+        if (key_ == "file_name") file_name_ = value;
+        if (level < kLevels.size()) taxon_[level] = value;
         return true;
     }
     bool key(string_t& value) override {
@@ -84,7 +98,7 @@ private:
         if (in_entry()) {
             id_ = image_id_ = category_id_ = -1;
             file_name_.clear();
-            label_.clear();
+            taxon_ = {};
             key_.clear();
         }
         return true;
@@ -112,22 +126,24 @@ private:
             entries_.category_of_image[image_id_] = category_id_;
         } else if (section_ == "categories") {
             if (id_ < 0) missing("id");
-            if (!label_.empty()) entries_.label_of_category[id_] = label_;
+            Taxon& known = entries_.taxa[id_];  // a later file may know more
+            for (std::size_t i = 0; i < kLevels.size(); ++i)
+                if (!taxon_[i].empty()) known[i] = taxon_[i];
         }
     }
 
     Entries& entries_;
-    std::string field_;  // the taxonomic level's name in a category
     std::string file_;
     int depth_ = 0;
-    std::string section_, key_, file_name_, label_, ignored_;
+    std::string section_, key_, file_name_;
+    Taxon taxon_;
     std::int64_t id_ = -1, image_id_ = -1, category_id_ = -1;
 };
 
-void parse(const fs::path& path, const std::string& field, Entries& entries) {
+void parse(const fs::path& path, Entries& entries) {
     constexpr std::size_t kLargestJson = std::size_t{1} << 32;
     const std::string text = read_text(path, kLargestJson);
-    EntryEvents events(entries, field, path.string());
+    EntryEvents events(entries, path.string());
     nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &events);
 }
 
@@ -150,38 +166,75 @@ fs::path find_json(const DatasetUri& uri, Split split) {
     return found.front();
 }
 
-}  // namespace
+// The categories that have images, in the order in which they come, and each image's place among
+// them.
+struct Used {
+    std::vector<std::int64_t> categories;
+    std::vector<std::int64_t> of_image;
+};
 
-DatasetPtr open_inaturalist(const DatasetUri& uri, Split split) {
-    const std::string level = uri.option("level").value_or("species");
-    if (std::ranges::find(kLevels, level) == kLevels.end())
-        throw UsageError(fmt::format("{}: level: expected {}, found {}", uri.text,
-                                     fmt::join(kLevels, ", "), display_name(level)));
-    const std::string field = level == "species" ? "name" : level;
-    const fs::path json = find_json(uri, split);
-    Entries entries;
-    parse(json, field, entries);
-    if (const fs::path extra = fs::path(uri.path) / "categories.json"; fs::exists(extra))
-        parse(extra, field, entries);
-
-    FileList list;
-    list.root = uri.path;
-    std::vector<std::string> labels;
-    for (auto& [id, file] : entries.images) {
+Used used_categories(const Entries& entries, const fs::path& json) {
+    Used used;
+    std::unordered_map<std::int64_t, std::int64_t> places;
+    for (const auto& [id, file] : entries.images) {
         const auto category = entries.category_of_image.find(id);
         if (category == entries.category_of_image.end())
             throw Error(
                 fmt::format("{}: image {} has no annotation", json.string(), display_name(file)));
-        const auto label = entries.label_of_category.find(category->second);
-        if (label == entries.label_of_category.end())
-            throw Error(fmt::format("{}: category {}: no {} here nor in categories.json",
-                                    json.string(), category->second, level));
-        labels.push_back(label->second);
-        list.files.push_back(std::move(file));
+        const auto [place, is_new] =
+            places.emplace(category->second, std::int64_t(used.categories.size()));
+        if (is_new) used.categories.push_back(category->second);
+        used.of_image.push_back(place->second);
     }
-    IndexedLabels indexed = index_labels(labels);
-    list.labels = std::move(indexed.labels);
-    list.classes = std::move(indexed.classes);
+    return used;
+}
+
+// The first category that is not told at this level.
+std::optional<std::int64_t> untold(const Entries& entries, const Used& used, std::size_t level) {
+    for (const std::int64_t category : used.categories) {
+        const auto taxon = entries.taxa.find(category);
+        if (taxon == entries.taxa.end() || taxon->second[level].empty()) return category;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+DatasetPtr open_inaturalist(const DatasetUri& uri, Split split) {
+    const std::string chosen = uri.option("level").value_or("species");
+    const std::string own = chosen == kOneClass || chosen == "one" ? "species" : chosen;
+    if (std::ranges::find(kLevels, own) == kLevels.end())
+        throw UsageError(fmt::format("{}: level: expected {}, found {}", uri.text,
+                                     fmt::join(kLevels, ", "), display_name(own)));
+    const fs::path json = find_json(uri, split);
+    Entries entries;
+    parse(json, entries);
+    if (const fs::path extra = fs::path(uri.path) / "categories.json"; fs::exists(extra))
+        parse(extra, entries);
+
+    Used used = used_categories(entries, json);
+    FileList list;
+    list.root = uri.path;
+    for (auto& [id, file] : entries.images) list.files.push_back(std::move(file));
+    for (std::size_t level = 0; level < kLevels.size(); ++level) {
+        if (const auto category = untold(entries, used, level)) {
+            if (kLevels[level] != own) continue;
+            throw Error(fmt::format("{}: category {}: no {} here nor in categories.json",
+                                    json.string(), *category, own));
+        }
+        std::vector<std::string> names;
+        for (const std::int64_t category : used.categories)
+            names.push_back(entries.taxa.at(category)[level]);
+        IndexedLabels indexed = index_labels(names);
+        if (kLevels[level] == own) {
+            list.classes = indexed.classes;
+            for (const std::int64_t group : used.of_image)
+                list.labels.push_back(indexed.labels[std::size_t(group)]);
+        }
+        list.levels.push_back(
+            {std::string(kLevels[level]), std::move(indexed.classes), std::move(indexed.labels)});
+    }
+    list.group_of = std::move(used.of_image);
     return make_file_dataset(json.string(), std::move(list));
 }
 

@@ -67,9 +67,9 @@ void draw_tile(Image& sheet, const SheetTile& tile, const SheetStyle& style, int
     const Image image = fitted(tile.image, style.side);
     const std::int64_t x = left + (style.side - image.width) / 2;
     const std::int64_t y = top + (style.side - image.height) / 2;
-    if (tile.marked)
+    if (tile.frame)
         fill_rectangle(sheet, x - kFrame, y - kFrame, image.width + 2 * kFrame,
-                       image.height + 2 * kFrame, style.frame);
+                       image.height + 2 * kFrame, *tile.frame);
     paste(sheet, image, x, y);
 
     std::string_view caption = tile.caption;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,7 +15,7 @@ namespace cait {
 struct SheetTile {
     Image image;
     std::string caption;  // lines are parted by '\n'; a line that is too long ends in "..."
-    bool marked = false;  // has a frame: the one that the others are compared with
+    std::optional<Colour> frame = {};  // around the image
 };
 
 struct SheetStyle {
@@ -24,7 +25,6 @@ struct SheetStyle {
     int text_scale = 0;       // size of the font's pixels; 0: 2 where there is room, otherwise 1
     Colour background{255, 255, 255};
     Colour text{32, 32, 32};
-    Colour frame{208, 64, 48};
 };
 
 // Throws Error when there is no tile, UsageError when a number of the style is out of its range or

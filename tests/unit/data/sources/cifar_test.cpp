@@ -68,6 +68,13 @@ TEST(Cifar, ChoosesFineOrCoarseLabels) {
     EXPECT_EQ(open_dataset(uri)->classes().size(), 3U);
     EXPECT_EQ(open_dataset(uri + "?labels=coarse")->label(0), 1);
     EXPECT_EQ(open_dataset(uri + "?labels=coarse&split=train")->classes().size(), 2U);
+    const DatasetPtr fine = open_dataset(uri);
+    EXPECT_THAT(fine->levels(), ElementsAre("coarse", "fine"));
+    EXPECT_THAT(fine->level("coarse").labels, ElementsAre(1));
+    EXPECT_THAT(fine->level("coarse").classes.names, ElementsAre("c0", "c1"));
+    EXPECT_EQ(open_dataset(uri + "?level=coarse")->label(0), 1);
+    fs::remove(folder / "coarse_label_names.txt");
+    EXPECT_THAT(open_dataset(uri)->levels(), ElementsAre());
 }
 
 TEST(Cifar, SaysWhatIsWrong) {

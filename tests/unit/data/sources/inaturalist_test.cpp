@@ -48,6 +48,10 @@ TEST(INaturalist, TakesAnyLevelAsTheLabel) {
     EXPECT_THAT(classes("order"), ElementsAre("Passeriformes", "Rosales"));
     EXPECT_THAT(classes("family"), ElementsAre("Corvidae", "Rosaceae"));
     EXPECT_THAT(classes("genus"), ElementsAre("Pica", "Rosa"));
+    EXPECT_THAT(classes("one"), ElementsAre("∅"));
+    EXPECT_THAT(species->levels(), ElementsAre("kingdom", "phylum", "class", "order", "family",
+                                               "genus", "species"));
+    EXPECT_THAT(species->level("order").labels, ElementsAre(0, 1));
 }
 
 TEST(INaturalist, FindsTheLevelsInAFileOfTheirOwn) {
@@ -57,6 +61,8 @@ TEST(INaturalist, FindsTheLevelsInAFileOfTheirOwn) {
     const std::string uri = "inaturalist:" + folder.path().string() + "?level=genus";
     EXPECT_THAT(error_of([&] { open_dataset(uri, Split::val); }),
                 HasSubstr("no genus here nor in categories.json"));
+    EXPECT_THAT(open_dataset(uri.substr(0, uri.find('?')), Split::val)->levels(),
+                ElementsAre("species"));
     put(folder / "categories.json", kCategories);
     EXPECT_THAT(open_dataset(uri, Split::val)->classes(), ElementsAre("Pica", "Rosa"));
 }

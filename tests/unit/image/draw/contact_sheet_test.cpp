@@ -10,6 +10,7 @@ namespace cait {
 namespace {
 
 constexpr std::int64_t kGap = 12;
+constexpr Colour kRed{208, 64, 48};
 
 Colour colour_at(const Image& image, std::int64_t x, std::int64_t y) {
     const std::uint8_t* pixel = image.row(y) + 3 * x;
@@ -19,7 +20,7 @@ Colour colour_at(const Image& image, std::int64_t x, std::int64_t y) {
 std::vector<SheetTile> tiles(int count, const std::string& caption = "") {
     std::vector<SheetTile> result;
     for (int i = 0; i < count; ++i)
-        result.push_back({filled(20, 20, {std::uint8_t(10 * i), 100, 200}), caption, false});
+        result.push_back({filled(20, 20, {std::uint8_t(10 * i), 100, 200}), caption});
     return result;
 }
 
@@ -57,13 +58,13 @@ TEST(ContactSheet, CaptionsAndTitleMakeItHigher) {
 TEST(ContactSheet, AllKindsOfImagesFit) {
     SheetStyle style;
     style.side = 30;
-    const std::vector<SheetTile> mixed{{Image::blank(1, 1, 1), "grey", true},
-                                       {Image::blank(500, 3, 3), "wide", true},
-                                       {Image::blank(2, 700, 3), "\n\n", false}};
+    const std::vector<SheetTile> mixed{{Image::blank(1, 1, 1), "grey", kRed},
+                                       {Image::blank(500, 3, 3), "wide", kRed},
+                                       {Image::blank(2, 700, 3), "\n\n"}};
     const Image sheet = contact_sheet(mixed, style);
     EXPECT_EQ(colour_at(sheet, kGap + 15, kGap + 15), (Colour{0, 0, 0}));
     // The frame lies in the gap.
-    EXPECT_EQ(colour_at(sheet, kGap - 1, kGap + 15), style.frame);
+    EXPECT_EQ(colour_at(sheet, kGap - 1, kGap + 15), kRed);
 }
 
 TEST(ContactSheet, RefusesWhatCannotBeDrawn) {

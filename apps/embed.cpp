@@ -1,0 +1,104 @@
+// `cait embed`: what a network sees in images, as vectors for other programs.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "embedding.h"
+#include "input_files.h"
+#include "output.h"
+#include "sandboxed.h"
+#include "weights/npy.h"
+#include "weights_argument.h"
+
+namespace cait::app {
+
+namespace {
+
+struct Arguments {
+    EmbedArguments embed;
+    std::vector<std::string> files;
+    std::string data;
+    std::string output;
+    std::string labels;
+};
+
+void check(const Arguments& arguments) {
+    arguments.embed.model.settings();
+    if (arguments.files.empty() == arguments.data.empty())
+        throw UsageError("expected image files or --data NAME, one of the two");
+    if (!arguments.output.ends_with(".npy") && !arguments.output.ends_with(".safetensors"))
+        throw UsageError(
+            fmt::format("{}: expected an output name that ends with .npy or .safetensors",
+                        arguments.output));
+    if (!arguments.labels.empty() && arguments.data.empty())
+        throw UsageError("--labels: image files have none; name a data set by --data");
+    for (const std::string& output : {arguments.output, arguments.labels})
+        if (!output.empty()) {
+            OutputFile(output)
+                .not_in_weights(arguments.embed.weights)
+                .not_in(arguments.files)
+                .not_in_data(arguments.data);
+            check_output(output);
+        }
+}
+
+Tensor labels_of(const EmbeddedSet& set, const Dataset& images) {
+    Tensor labels = Tensor::empty(DType::i64, {std::int64_t(set.indices.size())});
+    std::vector<std::int64_t> values;
+    for (const std::size_t index : set.indices) values.push_back(images.label(index));
+    std::memcpy(labels.mutable_bytes().data(), values.data(), labels.byte_size());
+    return labels;
+}
+
+void run(const Arguments& arguments, const Invocation& invocation) {
+    check(arguments);
+    continue_where_it_runs(arguments.embed.executor, invocation);
+    enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache},
+                      arguments.embed.weights, arguments.embed.model.model);
+    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
+    const EmbedSubject subject = arguments.data.empty()
+                                     ? EmbedSubject::of_files(arguments.files)
+                                     : EmbedSubject::of_data(arguments.data, Split::train);
+    for (const std::string& output : {arguments.output, arguments.labels})
+        OutputFile(output).not_in(*subject.images);
+    const EmbeddedSet set = embedder.embed(subject, "embed");
+    if (arguments.output.ends_with(".npy"))
+        write_npy(arguments.output,
+                  Tensor::of({std::int64_t(set.vectors.rows), std::int64_t(set.vectors.columns)},
+                             set.vectors.values));
+    else
+        write_embedded_set(arguments.output, set);
+    if (!arguments.labels.empty()) write_npy(arguments.labels, labels_of(set, *subject.images));
+    print_error("wrote {}: {} vectors of {} numbers\n", arguments.output, set.vectors.rows,
+                set.vectors.columns);
+}
+
+}  // namespace
+
+void add_embed_command(CLI::App& app, const Invocation& invocation) {
+    CLI::App* command = add_command(
+        app, "embed", "Write what a network sees in images, a vector each",
+        "cait embed --weights runs/flowers --data folder:photos --output x.npy --labels y.npy\n"
+        "  cait embed --weights runs/flowers photos/ --flip --output x.safetensors");
+    auto arguments = std::make_shared<Arguments>();
+    add_weights_option(*command, arguments->embed.weights)->required();
+    arguments->embed.add_to(*command);
+    command
+        ->add_option("images", arguments->files,
+                     "JPEG, PNG or WebP files, folders or patterns of them, lists of names (.txt), "
+                     "or - for a list on stdin")
+        ->type_name("IMAGE|FOLDER|GLOB|LIST|-");
+    command
+        ->add_option("--data", arguments->data,
+                     "Instead of files: a data set; its training part unless ?split= says so")
+        ->type_name("URI");
+    command
+        ->add_option("--output", arguments->output,
+                     ".npy for the vectors, .safetensors for names and labels with them")
+        ->required();
+    command->add_option("--labels", arguments->labels, "Also the labels of --data, .npy")
+        ->type_name("FILE.npy");
+    command->callback([arguments, invocation] { run(*arguments, invocation); });
+}
+
+}  // namespace cait::app

@@ -1,0 +1,41 @@
+// Linked into `cait-faiss`: carries out `cait index`.
+#include "search/faiss_index.h"
+
+#include "input_files.h"
+#include "output.h"
+#include "sandboxed.h"
+#include "search.h"
+
+namespace cait::app {
+
+namespace {
+
+EmbeddedSet vectors_for(const IndexArguments& arguments) {
+    if (!arguments.vectors.empty()) return read_embedded_set(arguments.vectors, true);
+    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
+    const EmbedSubject subject = arguments.data.empty()
+                                     ? EmbedSubject::of_files(arguments.files)
+                                     : EmbedSubject::of_data(arguments.data, Split::train);
+    OutputFile(arguments.output).not_in(*subject.images);
+    return embedder.embed(subject, "index");
+}
+
+}  // namespace
+
+void run(const IndexArguments& arguments, const Invocation&) {
+    enter_sandbox_for({arguments.output, beside_index(arguments.output),
+                       arguments.embed.executor.cache},
+                      arguments.embed.weights, arguments.embed.model.model);
+    EmbeddedSet set = vectors_for(arguments);
+    normalise(set.vectors, arguments.vectors.empty() ? arguments.embed.weights : arguments.vectors);
+    const FaissIndex index = FaissIndex::build(set.vectors, arguments.factory);
+    for (const std::string& note : index.notes()) print_error("note: {}\n", note);
+    set.vectors.values.clear();  // they are in the index
+    // The names first: an index without them could not be searched.
+    write_embedded_set(beside_index(arguments.output), set);
+    index.save(arguments.output);
+    print_error("wrote {}: {} images, {} numbers each, {}\n", arguments.output, index.rows(),
+                index.columns(), arguments.factory);
+}
+
+}  // namespace cait::app

@@ -1,0 +1,58 @@
+// An index of vectors in a file that FAISS (Johnson et al. 2017) reads and writes. The only user of
+// FAISS, which brings a BLAS with it; linked into `cait-faiss` alone.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "measure/knn.h"
+#include "measure/vectors.h"
+
+namespace faiss {
+struct Index;
+}
+
+namespace cait {
+
+class FaissIndex {
+public:
+    // Of unit vectors, by inner product. `factory` is FAISS's description of an index: "Flat" is
+    // exact, "IVF256,Flat", "HNSW32" or "IVF256,PQ16" are not. Throws UsageError, with FAISS's own
+    // words, for one that it does not know or that does not suit the vectors.
+    static FaissIndex build(const Vectors& vectors, const std::string& factory);
+    // Throws Error, naming the file, when it holds no index of vectors by inner product.
+    static FaissIndex open(const std::filesystem::path& file);
+
+    // What a user should know about how it was built, a line each.
+    const std::vector<std::string>& notes() const { return notes_; }
+
+    void save(const std::filesystem::path& file) const;  // replaces it whole
+
+    std::size_t rows() const;
+    std::size_t columns() const;
+    bool exact() const;  // Flat
+
+    // FAISS's settings of a search, "nprobe=16" or "efSearch=64". Throws UsageError.
+    void set_parameters(const std::string& text);
+
+    // A stored vector, as exactly as the index keeps it.
+    std::vector<float> vector(std::size_t row) const;
+
+    // For each query at most k rows by falling similarity; an index that is not exact may find
+    // fewer. An exact one is searched by search/nearest.h, which is faster than FAISS and says who
+    // comes first among equals.
+    std::vector<std::vector<Neighbour>> search(const Vectors& queries, std::size_t k,
+                                               int threads) const;
+
+private:
+    explicit FaissIndex(std::shared_ptr<faiss::Index> index) : index_(std::move(index)) {}
+    void prepare_lists(std::size_t rows);
+
+    std::shared_ptr<faiss::Index> index_;
+    std::vector<std::string> notes_;
+};
+
+}  // namespace cait

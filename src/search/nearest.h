@@ -1,0 +1,28 @@
+// The nearest vectors of a collection, exactly.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/cpu_limit.h"
+#include "measure/knn.h"
+#include "measure/vectors.h"
+
+namespace cait {
+
+struct NearestOptions {
+    std::size_t k = 10;
+    int threads = default_threads();
+    // For each query the row of the collection that it must not find (itself), or -1; empty: none.
+    std::span<const std::int64_t> skip = {};
+};
+
+// (queries, k): the rows with the largest inner products, by falling similarity, of equals the
+// lower row first. Similarities are sums in float64 of the float32 vectors, so that neither the
+// processor nor the number of threads changes them. Throws UsageError when there are fewer than k
+// rows to find, Error as check_sizes() does.
+std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
+                               const NearestOptions& options);
+
+}  // namespace cait
