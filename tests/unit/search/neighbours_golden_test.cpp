@@ -89,7 +89,7 @@ TEST_P(Neighbours, AreRankedAsNumPyDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Numpy, Neighbours, testing::Values("ties", "smooth"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace cait
