@@ -27,9 +27,8 @@ void check(const Arguments& arguments) {
     if (arguments.files.empty() == arguments.data.empty())
         throw UsageError("expected image files or --data NAME, one of the two");
     if (!arguments.output.ends_with(".npy") && !arguments.output.ends_with(".safetensors"))
-        throw UsageError(
-            fmt::format("{}: expected an output name that ends with .npy or .safetensors",
-                        arguments.output));
+        throw UsageError(fmt::format(
+            "{}: expected an output name that ends with .npy or .safetensors", arguments.output));
     if (!arguments.labels.empty() && arguments.data.empty())
         throw UsageError("--labels: image files have none; name a data set by --data");
     for (const std::string& output : {arguments.output, arguments.labels})

@@ -98,9 +98,9 @@ EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& titl
 }
 
 Model load_embedding_model(const EmbedArguments& arguments) {
-    Model model = Model::load(weights_file(arguments.weights, arguments.model.model),
-                              arguments.model.model, arguments.model.settings(),
-                              arguments.model.load_options());
+    Model model =
+        Model::load(weights_file(arguments.weights, arguments.model.model), arguments.model.model,
+                    arguments.model.settings(), arguments.model.load_options());
     for (const std::string& note : model.notes()) print_error("note: {}\n", note);
     return model;
 }

@@ -15,13 +15,13 @@ namespace cait::app {
 
 // What --knn and --retrieval ask for: features judged by their neighbours, not answers by labels.
 struct NeighbourArguments {
-    std::string knn;                 // data set whose images vote
-    std::string retrieval;           // data set that is ranked
-    std::vector<std::size_t> k;      // empty: the rule's
-    std::string rule = "grafit";     // or dino
+    std::string knn;              // data set whose images vote
+    std::string retrieval;        // data set that is ranked
+    std::vector<std::size_t> k;   // empty: the rule's
+    std::string rule = "grafit";  // or dino
     std::vector<std::size_t> recall_at = {1, 5, 10};
-    bool levels = false;             // also every level of the labels
-    std::string conditional;         // level of the coarse classes of equation 2.5
+    bool levels = false;      // also every level of the labels
+    std::string conditional;  // level of the coarse classes of equation 2.5
     std::string tap = "features";
 
     bool asked() const { return !knn.empty() || !retrieval.empty(); }

@@ -25,9 +25,9 @@ struct NeighbourResult {
     std::string model;
     std::size_t queries = 0, dimension = 0;
     std::size_t knn_images = 0, retrieval_images = 0;
-    double seconds = 0;                // of embedding
-    double search_seconds = 0;         // of everything that came after
-    std::vector<LevelScores> levels;   // the own labels first
+    double seconds = 0;               // of embedding
+    double search_seconds = 0;        // of everything that came after
+    std::vector<LevelScores> levels;  // the own labels first
 };
 
 // One result for each model.

@@ -44,16 +44,11 @@ void add_scores(const LevelScores& scores, const std::string& conditional, nlohm
 
 nlohmann::json to_json(const EvalArguments& arguments, const NeighbourResult& result) {
     const NeighbourArguments& asked = arguments.neighbours;
-    nlohmann::json json{{"model", result.model},
-                        {"weights", result.weights},
-                        {"name", result.name},
-                        {"data", arguments.data},
-                        {"images", result.queries},
-                        {"dimension", result.dimension},
-                        {"tap", asked.tap},
-                        {"tta", arguments.tta},
-                        {"seconds", result.seconds},
-                        {"search_seconds", result.search_seconds}};
+    nlohmann::json json{{"model", result.model},     {"weights", result.weights},
+                        {"name", result.name},       {"data", arguments.data},
+                        {"images", result.queries},  {"dimension", result.dimension},
+                        {"tap", asked.tap},          {"tta", arguments.tta},
+                        {"seconds", result.seconds}, {"search_seconds", result.search_seconds}};
     if (!asked.knn.empty()) {
         json["knn_data"] = asked.knn;
         json["knn_images"] = result.knn_images;
@@ -96,8 +91,7 @@ void print_one(const EvalArguments& arguments, const NeighbourResult& result) {
     if (own.retrieval) {
         print_out("ranking {} images of {}\n", result.retrieval_images, asked.retrieval);
         print_retrieval("similarity", own.retrieval->plain);
-        if (own.retrieval->conditional)
-            print_retrieval("conditional", *own.retrieval->conditional);
+        if (own.retrieval->conditional) print_retrieval("conditional", *own.retrieval->conditional);
         if (own.retrieval->oracle) print_retrieval("oracle", *own.retrieval->oracle);
     }
     print_out("{} queries, embedding {}, counting {:.1f} s\n", result.queries,
@@ -111,7 +105,9 @@ void print_table(const std::string& title, const std::vector<NeighbourResult>& r
     for (const NeighbourResult& result : results) width = std::max(width, result.name.size());
     print_out("\n{}\n{:<{}}", title, "model", width);
     const std::vector<LevelScores>& levels = results.front().levels;
-    const auto column = [](const std::string& name) { return std::max<std::size_t>(8, name.size()); };
+    const auto column = [](const std::string& name) {
+        return std::max<std::size_t>(8, name.size());
+    };
     for (std::size_t i = 1; i < levels.size(); ++i)
         print_out("  {:>{}}", levels[i].name, column(levels[i].name));
     print_out("\n{:<{}}", "classes", width);

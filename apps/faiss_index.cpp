@@ -23,9 +23,9 @@ EmbeddedSet vectors_for(const IndexArguments& arguments) {
 }  // namespace
 
 void run(const IndexArguments& arguments, const Invocation&) {
-    enter_sandbox_for({arguments.output, beside_index(arguments.output),
-                       arguments.embed.executor.cache},
-                      arguments.embed.weights, arguments.embed.model.model);
+    enter_sandbox_for(
+        {arguments.output, beside_index(arguments.output), arguments.embed.executor.cache},
+        arguments.embed.weights, arguments.embed.model.model);
     EmbeddedSet set = vectors_for(arguments);
     normalise(set.vectors, arguments.vectors.empty() ? arguments.embed.weights : arguments.vectors);
     const FaissIndex index = FaissIndex::build(set.vectors, arguments.factory);

@@ -26,11 +26,11 @@ OpenIndex open_index(const SearchArguments& arguments) {
                    read_embedded_set(beside_index(arguments.index), false)};
     const Vectors& told = open.known.vectors;
     if (told.rows != open.index.rows() || told.columns != open.index.columns())
-        throw Error(fmt::format("{}: expected an index of {} vectors of {} numbers, as {} says, "
-                                "found {} of {}",
-                                arguments.index, told.rows, told.columns,
-                                beside_index(arguments.index), open.index.rows(),
-                                open.index.columns()));
+        throw Error(
+            fmt::format("{}: expected an index of {} vectors of {} numbers, as {} says, "
+                        "found {} of {}",
+                        arguments.index, told.rows, told.columns, beside_index(arguments.index),
+                        open.index.rows(), open.index.columns()));
     open.index.set_parameters(arguments.parameters);
     return open;
 }
@@ -43,8 +43,8 @@ EmbeddedSet row_queries(const SearchArguments& arguments, const OpenIndex& open)
     for (LabelLevel& level : queries.levels) level.labels.clear();
     for (const std::size_t row : arguments.rows) {
         if (row >= open.index.rows())
-            throw UsageError(fmt::format("--row: expected 0 to {}, found {}",
-                                         open.index.rows() - 1, row));
+            throw UsageError(
+                fmt::format("--row: expected 0 to {}, found {}", open.index.rows() - 1, row));
         const std::vector<float> values = open.index.vector(row);
         queries.vectors.values.insert(queries.vectors.values.end(), values.begin(), values.end());
         queries.names.push_back(open.known.names[row]);
@@ -93,7 +93,8 @@ void print_answers(const SearchArguments& arguments, const EmbeddedSet& queries,
                                  {"name", known.names[one.row]},
                                  {"similarity", one.similarity},
                                  {"labels", labels_json(known.levels, one.row)}};
-            if (!queries.levels.empty()) entry["same"] = level.empty() ? nullptr : nlohmann::json(level);
+            if (!queries.levels.empty())
+                entry["same"] = level.empty() ? nullptr : nlohmann::json(level);
             found.push_back(std::move(entry));
         }
         list.push_back({{"query", queries.names[q]},
@@ -113,9 +114,8 @@ void run(const SearchArguments& arguments, const Invocation&) {
         throw UsageError(fmt::format("--k: expected 1 to {}, the images of {}, found {}",
                                      open.index.rows(), arguments.index, arguments.k));
     EmbedSubject subject;
-    const EmbeddedSet queries = arguments.rows.empty()
-                                    ? picture_queries(arguments, open, subject)
-                                    : row_queries(arguments, open);
+    const EmbeddedSet queries = arguments.rows.empty() ? picture_queries(arguments, open, subject)
+                                                       : row_queries(arguments, open);
     const Answers answers = open.index.search(queries.vectors, arguments.k, default_threads());
     print_answers(arguments, queries, open.known, answers);
     if (!arguments.sheet.empty())

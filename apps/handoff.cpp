@@ -22,8 +22,8 @@ void continue_as(const std::string& program, const std::string& without,
         ::execv(place.c_str(), invocation.argv);
         throw Error(fmt::format("{}: cannot start: {}", place.string(), std::strerror(errno)));
     }
-    throw Error(fmt::format("{} is missing beside {}: {}", program, (folder / "cait").string(),
-                            without));
+    throw Error(
+        fmt::format("{} is missing beside {}: {}", program, (folder / "cait").string(), without));
 }
 
 void choose_blas_kernels() {

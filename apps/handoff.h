@@ -1,4 +1,5 @@
-// Programs beside `cait` that have a large library linked in: a command that needs it goes on there.
+// Programs beside `cait` that have a large library linked in: a command that needs it goes on
+// there.
 #pragma once
 
 #include <string>

@@ -14,8 +14,9 @@ namespace {
 void check_executor(const EmbedArguments& arguments) {
     arguments.model.settings();
     if (arguments.executor.executor != "engine")
-        throw UsageError("--executor: indexes are made and searched on the engine; `cait embed` "
-                         "also takes torch");
+        throw UsageError(
+            "--executor: indexes are made and searched on the engine; `cait embed` "
+            "also takes torch");
 }
 
 // Before anything is read.
@@ -73,7 +74,8 @@ void add_index_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--data", arguments->data,
                      "Instead of files: a data set; its training part unless ?split= says so")
         ->type_name("URI");
-    command->add_option("--vectors", arguments->vectors, "Instead of images: a file of `cait embed`")
+    command
+        ->add_option("--vectors", arguments->vectors, "Instead of images: a file of `cait embed`")
         ->type_name("FILE.safetensors");
     command
         ->add_option("--factory", arguments->factory,

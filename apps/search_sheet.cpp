@@ -28,9 +28,10 @@ public:
         if (!dataset_) return read_image(known_.names[row]);
         const std::size_t index = known_.indices[row];
         if (index >= dataset_->size())
-            throw Error(fmt::format("{}: expected more than {} images, as when the index was made, "
-                                    "found {}",
-                                    known_.data, index, dataset_->size()));
+            throw Error(
+                fmt::format("{}: expected more than {} images, as when the index was made, "
+                            "found {}",
+                            known_.data, index, dataset_->size()));
         return dataset_->image(index);
     }
 
@@ -51,9 +52,8 @@ Colour level_colour(const EmbeddedSet& known, const std::string& level) {
     const auto found = std::ranges::find(known.levels, level, &LabelLevel::name);
     if (found == known.levels.end()) return kNone;
     const double steps = double(std::max<std::size_t>(known.levels.size() - 1, 1));
-    const double fine = known.levels.size() == 1
-                            ? 1.0
-                            : double(found - known.levels.begin()) / steps;
+    const double fine =
+        known.levels.size() == 1 ? 1.0 : double(found - known.levels.begin()) / steps;
     Colour colour{};
     for (std::size_t c = 0; c < 3; ++c)
         colour[c] = std::uint8_t(fine * kFine[c] + (1 - fine) * kCoarse[c] + 0.5);
@@ -97,10 +97,9 @@ void draw_sheet(const SearchArguments& arguments, const EmbeddedSet& queries,
             }
             const Neighbour& one = answers[q][i];
             const std::string level = agreeing_level(queries, q, known, one.row);
-            SheetTile tile{images.read(one.row),
-                           fmt::format("{:.3f}{}\n{}", one.similarity,
-                                       level.empty() ? "" : " " + level,
-                                       short_name(known, one.row))};
+            SheetTile tile{images.read(one.row), fmt::format("{:.3f}{}\n{}", one.similarity,
+                                                             level.empty() ? "" : " " + level,
+                                                             short_name(known, one.row))};
             if (!queries.levels.empty() && !known.levels.empty())
                 tile.frame = level_colour(known, level);
             tiles.push_back(std::move(tile));

@@ -1,6 +1,6 @@
 // A data set: numbered images with labels, read by any number of threads. Where the images come
-// from (files, one big file, tar shards) is the business of the derived classes. The same images may
-// be labelled at several levels of detail; data/levels.h chooses among them.
+// from (files, one big file, tar shards) is the business of the derived classes. The same images
+// may be labelled at several levels of detail; data/levels.h chooses among them.
 #pragma once
 
 #include <cstddef>

@@ -95,8 +95,8 @@ ParentTable read_table(const std::filesystem::path& file) {
                                     table.header[std::size_t(empty - row.begin())]));
         std::string name = row.front();
         if (!table.rows.emplace(name, row).second)
-            throw Error(fmt::format("{}: class {} stands here a second time", where(),
-                                    display_name(name)));
+            throw Error(
+                fmt::format("{}: class {} stands here a second time", where(), display_name(name)));
     }
     return table;
 }
@@ -137,8 +137,8 @@ DatasetPtr with_parents(DatasetPtr dataset, const std::filesystem::path& file) {
         above.push_back(
             {table.header[column], std::move(indexed.classes), std::move(indexed.labels)});
     }
-    std::ranges::stable_sort(
-        above, {}, [](const ParentLevel& level) { return level.classes.names.size(); });
+    std::ranges::stable_sort(above, {},
+                             [](const ParentLevel& level) { return level.classes.names.size(); });
     return std::make_shared<WithParents>(std::move(dataset), table.header.front(),
                                          std::move(above));
 }

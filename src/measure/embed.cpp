@@ -18,7 +18,8 @@ void append(std::span<const float> values, std::size_t columns, std::vector<floa
     const std::size_t tokens = values.size() / columns;
     for (std::size_t column = 0; column < columns; ++column) {
         double sum = 0;
-        for (std::size_t token = 0; token < tokens; ++token) sum += values[token * columns + column];
+        for (std::size_t token = 0; token < tokens; ++token)
+            sum += values[token * columns + column];
         to.push_back(float(sum / double(tokens)));
     }
 }

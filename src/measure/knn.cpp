@@ -6,8 +6,8 @@
 
 namespace cait {
 
-// Each class adds up its neighbours in the order of their similarity, so that two classes with equal
-// neighbours have equal sums.
+// Each class adds up its neighbours in the order of their similarity, so that two classes with
+// equal neighbours have equal sums.
 std::vector<double> knn_votes(std::span<const Neighbour> neighbours,
                               std::span<const std::int64_t> labels, std::size_t classes,
                               double temperature) {
@@ -20,8 +20,8 @@ std::vector<double> knn_votes(std::span<const Neighbour> neighbours,
     return votes;
 }
 
-std::int64_t knn_answer(std::span<const Neighbour> neighbours,
-                        std::span<const std::int64_t> labels, double temperature) {
+std::int64_t knn_answer(std::span<const Neighbour> neighbours, std::span<const std::int64_t> labels,
+                        double temperature) {
     // Only the neighbours' classes can win: there may be thousands of others.
     std::vector<std::pair<std::int64_t, double>> votes;
     for (const Neighbour& one : neighbours) {
@@ -30,15 +30,17 @@ std::int64_t knn_answer(std::span<const Neighbour> neighbours,
         if (vote == votes.end()) vote = votes.insert(vote, {label, 0.0});
         vote->second += std::exp(one.similarity / temperature);
     }
-    return std::ranges::min(votes, [](const auto& a, const auto& b) {
-               return a.second != b.second ? a.second > b.second : a.first < b.first;
-           }).first;
+    return std::ranges::min(votes,
+                            [](const auto& a, const auto& b) {
+                                return a.second != b.second ? a.second > b.second
+                                                            : a.first < b.first;
+                            })
+        .first;
 }
 
 std::vector<KnnScore> knn_scores(std::span<const Neighbour> neighbours, std::size_t width,
                                  std::span<const std::int64_t> labels,
-                                 std::span<const std::int64_t> query_labels,
-                                 const KnnRule& rule) {
+                                 std::span<const std::int64_t> query_labels, const KnnRule& rule) {
     std::vector<KnnScore> scores;
     for (const std::size_t k : rule.k) {
         std::size_t right = 0;

@@ -35,14 +35,13 @@ std::vector<double> knn_votes(std::span<const Neighbour> neighbours,
                               double temperature);
 
 // The class with most votes; of equals the first.
-std::int64_t knn_answer(std::span<const Neighbour> neighbours,
-                        std::span<const std::int64_t> labels, double temperature);
+std::int64_t knn_answer(std::span<const Neighbour> neighbours, std::span<const std::int64_t> labels,
+                        double temperature);
 
 // How often the answer is the query's label, for every k of the rule. `neighbours`: (queries,
 // width), of which the first k of each query count; width is at least the largest k.
 std::vector<KnnScore> knn_scores(std::span<const Neighbour> neighbours, std::size_t width,
                                  std::span<const std::int64_t> labels,
-                                 std::span<const std::int64_t> query_labels,
-                                 const KnnRule& rule);
+                                 std::span<const std::int64_t> query_labels, const KnnRule& rule);
 
 }  // namespace cait

@@ -38,10 +38,9 @@ fs::path of_run(const fs::path& folder, const ResolveOptions& options) {
     const fs::path best = folder / "best.safetensors", last = folder / "last.safetensors";
     if (fs::exists(best)) {
         if (options.note)
-            options.note(
-                fmt::format("{} is the best epoch, chosen on the validation data; the final one is "
-                            "{}",
-                            best.string(), last.string()));
+            options.note(fmt::format(
+                "{} is the best epoch, chosen on the validation data{}", best.string(),
+                fs::exists(last) ? "; the final one is " + last.string() : std::string()));
         return best;
     }
     if (!fs::exists(last))

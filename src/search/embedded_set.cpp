@@ -29,8 +29,8 @@ Tensor lines(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) {
         if (name.find('\n') != std::string::npos)
-            throw Error(fmt::format("{}: the name of an image holds a line end",
-                                    display_name(name)));
+            throw Error(
+                fmt::format("{}: the name of an image holds a line end", display_name(name)));
         text += name + "\n";
     }
     Tensor tensor = Tensor::empty(DType::u8, {std::int64_t(text.size())});
@@ -44,14 +44,10 @@ nlohmann::json facts_of(const EmbeddedSet& set) {
         levels.push_back({{"name", level.name},
                           {"classes", level.classes.names},
                           {"numbered", level.classes.numbered}});
-    return {{"model", set.maker.model},
-            {"fingerprint", set.maker.fingerprint},
-            {"tap", set.maker.tap},
-            {"flip", set.maker.flip},
-            {"data", set.data},
-            {"part", set.part},
-            {"rows", set.vectors.rows},
-            {"columns", set.vectors.columns},
+    return {{"model", set.maker.model}, {"fingerprint", set.maker.fingerprint},
+            {"tap", set.maker.tap},     {"flip", set.maker.flip},
+            {"data", set.data},         {"part", set.part},
+            {"rows", set.vectors.rows}, {"columns", set.vectors.columns},
             {"levels", levels}};
 }
 
@@ -178,9 +174,10 @@ EmbeddedSet read_embedded_set(const std::filesystem::path& file, bool with_vecto
 void check_same_maker(const EmbeddingMaker& made, const EmbeddingMaker& now,
                       const std::string& file) {
     if (made.model != now.model || made.fingerprint != now.fingerprint)
-        throw Error(fmt::format("{}: was made by {} with other weights than these ({}, {:.12} in "
-                                "place of {:.12})",
-                                file, made.model, now.model, now.fingerprint, made.fingerprint));
+        throw Error(
+            fmt::format("{}: was made by {} with other weights than these ({}, {:.12} in "
+                        "place of {:.12})",
+                        file, made.model, now.model, now.fingerprint, made.fingerprint));
     if (made.tap != now.tap || made.flip != now.flip)
         throw Error(fmt::format("{}: was made from {}{}, not from {}{}", file, made.tap,
                                 made.flip ? " with flips" : "", now.tap,

@@ -100,8 +100,8 @@ FaissIndex FaissIndex::open(const std::filesystem::path& file) {
             throw damaged("it is not by inner product");
         const auto* flat = dynamic_cast<const faiss::IndexFlat*>(index.get());
         if (index->d < 1 || index->ntotal < 1 ||
-            (flat != nullptr && flat->codes.size() !=
-                                    std::size_t(flat->ntotal) * std::size_t(flat->d) * sizeof(float)))
+            (flat != nullptr && flat->codes.size() != std::size_t(flat->ntotal) *
+                                                          std::size_t(flat->d) * sizeof(float)))
             throw damaged("its sizes do not fit each other");
         return FaissIndex(std::move(index));
     } catch (const faiss::FaissException& error) {
@@ -141,8 +141,8 @@ std::vector<float> FaissIndex::vector(std::size_t row) const {
         if (auto* lists = dynamic_cast<faiss::IndexIVF*>(index_.get())) lists->make_direct_map();
         index_->reconstruct(faiss::Index::idx_t(row), values.data());
     } catch (const faiss::FaissException& error) {
-        throw UsageError(fmt::format("this index does not give its vectors back: {}",
-                                     reason(error)));
+        throw UsageError(
+            fmt::format("this index does not give its vectors back: {}", reason(error)));
     }
     return values;
 }
@@ -151,8 +151,8 @@ std::vector<std::vector<Neighbour>> FaissIndex::search(const Vectors& queries, s
                                                        int threads) const {
     std::vector<std::vector<Neighbour>> found(queries.rows);
     if (const auto* flat = dynamic_cast<const faiss::IndexFlat*>(index_.get())) {
-        const Vectors rows{this->rows(), columns(),
-                           {flat->get_xb(), flat->get_xb() + this->rows() * columns()}};
+        const Vectors rows{
+            this->rows(), columns(), {flat->get_xb(), flat->get_xb() + this->rows() * columns()}};
         const std::vector<Neighbour> all = nearest(queries, rows, {.k = k, .threads = threads});
         for (std::size_t q = 0; q < queries.rows; ++q)
             found[q].assign(all.begin() + std::ptrdiff_t(q * k),
@@ -162,8 +162,8 @@ std::vector<std::vector<Neighbour>> FaissIndex::search(const Vectors& queries, s
     ::omp_set_num_threads(threads);
     std::vector<float> similarities(queries.rows * k);
     std::vector<faiss::Index::idx_t> rows(queries.rows * k, -1);
-    index_->search(faiss::Index::idx_t(queries.rows), queries.values.data(),
-                   faiss::Index::idx_t(k), similarities.data(), rows.data());
+    index_->search(faiss::Index::idx_t(queries.rows), queries.values.data(), faiss::Index::idx_t(k),
+                   similarities.data(), rows.data());
     for (std::size_t i = 0; i < rows.size(); ++i)
         if (rows[i] >= 0)  // -1: nothing more was found
             found[i / k].push_back({std::uint32_t(rows[i]), double(similarities[i])});

@@ -31,8 +31,7 @@ std::string model_fingerprint(const Model& model) {
         add(digest, name + tensor.shape().to_string());
         const std::size_t size = size_of(tensor.dtype()), count = std::size_t(tensor.count());
         const std::size_t step = std::max<std::size_t>(1, count / kSamples);
-        for (std::size_t i = 0; i < count; i += step)
-            digest.add({tensor.bytes() + i * size, size});
+        for (std::size_t i = 0; i < count; i += step) digest.add({tensor.bytes() + i * size, size});
     }
     return digest.hex();
 }

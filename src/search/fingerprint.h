@@ -7,8 +7,8 @@
 
 namespace cait {
 
-// SHA-256, as hex digits, of the settings, of how images are prepared, and of some hundred values of
-// each weight: training changes all of them.
+// SHA-256, as hex digits, of the settings, of how images are prepared, and of some hundred values
+// of each weight: training changes all of them.
 std::string model_fingerprint(const Model& model);
 
 }  // namespace cait

@@ -75,9 +75,8 @@ std::vector<std::int64_t> same_images(const std::vector<std::string>& queries,
 }
 
 std::vector<Neighbour> task_neighbours(const NeighbourTask& task, const KnnRule& rule) {
-    return nearest(
-        task.queries, task.collection,
-        {.k = std::ranges::max(rule.k), .threads = task.threads, .skip = task.same});
+    return nearest(task.queries, task.collection,
+                   {.k = std::ranges::max(rule.k), .threads = task.threads, .skip = task.same});
 }
 
 std::vector<std::vector<KnnScore>> knn_at_levels(const NeighbourTask& task,
@@ -107,8 +106,8 @@ std::vector<LevelRetrieval> retrieval_at_levels(const NeighbourTask& task,
             rankings.push_back({level.queries, level.collection, *offsets, options.coarse->classes,
                                 options.coarse->collection});
     }
-    std::vector<std::vector<QueryRetrieval>> found(
-        rankings.size(), std::vector<QueryRetrieval>(task.queries.rows));
+    std::vector<std::vector<QueryRetrieval>> found(rankings.size(),
+                                                   std::vector<QueryRetrieval>(task.queries.rows));
     rank_relevant(task.queries, task.collection, rankings,
                   {.threads = task.threads, .skip = task.same},
                   [&](std::size_t ranking, std::size_t query, auto places) {

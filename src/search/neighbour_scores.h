@@ -1,6 +1,6 @@
-// How good vectors are, judged by neighbours: classification by k nearest (equation 2.6 of Touvron's
-// thesis), category-level retrieval, and retrieval conditioned on a coarse prediction (equation
-// 2.5), at any number of label levels at once.
+// How good vectors are, judged by neighbours: classification by k nearest (equation 2.6 of
+// Touvron's thesis), category-level retrieval, and retrieval conditioned on a coarse prediction
+// (equation 2.5), at any number of label levels at once.
 #pragma once
 
 #include <optional>

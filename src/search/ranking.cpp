@@ -72,8 +72,8 @@ public:
     }
 
 private:
-    std::vector<std::uint64_t> keys_;    // of the relevant rows, falling
-    std::vector<std::uint32_t> ahead_;   // rows that stand directly before each of them
+    std::vector<std::uint64_t> keys_;   // of the relevant rows, falling
+    std::vector<std::uint32_t> ahead_;  // rows that stand directly before each of them
     std::vector<std::uint32_t> places_;
 };
 
@@ -101,29 +101,30 @@ void rank_relevant(const Vectors& queries, const Vectors& collection,
     std::vector<RowsByLabel> rows;
     for (const Ranking& ranking : rankings) rows.emplace_back(ranking.labels);
     const std::size_t most = block_queries(collection.rows);
-    for_query_blocks(queries.rows, most, options.threads, [&](std::size_t first,
-                                                              std::size_t count) {
-        const std::size_t ld = collection.rows;
-        std::vector<float> block(count * ld), scores;
-        kernels::Buffer scratch{std::int64_t(packed.scratch_bytes())};
-        for (std::size_t column = 0; column < ld; column += kColumns)
-            packed.similarities(queries.row(first).data(), count, column,
-                                std::min(kColumns, ld - column), block.data() + column, ld,
-                                scratch.data());
-        PlaceFinder finder;
-        for (std::size_t q = first; q < first + count; ++q) {
-            const std::span<const float> similarities =
-                std::span<const float>(block).subspan((q - first) * ld, ld);
-            for (std::size_t r = 0; r < rankings.size(); ++r) {
-                const Ranking& ranking = rankings[r];
-                if (!ranking.offsets.empty()) add_offsets(ranking, q, similarities, scores);
-                visit(r, q,
-                      finder.find(ranking.offsets.empty() ? similarities : scores,
-                                  rows[r].of(ranking.query_labels[q]),
-                                  options.skip.empty() ? -1 : options.skip[q]));
-            }
-        }
-    });
+    for_query_blocks(queries.rows, most, options.threads,
+                     [&](std::size_t first, std::size_t count) {
+                         const std::size_t ld = collection.rows;
+                         std::vector<float> block(count * ld), scores;
+                         kernels::Buffer scratch{std::int64_t(packed.scratch_bytes())};
+                         for (std::size_t column = 0; column < ld; column += kColumns)
+                             packed.similarities(queries.row(first).data(), count, column,
+                                                 std::min(kColumns, ld - column),
+                                                 block.data() + column, ld, scratch.data());
+                         PlaceFinder finder;
+                         for (std::size_t q = first; q < first + count; ++q) {
+                             const std::span<const float> similarities =
+                                 std::span<const float>(block).subspan((q - first) * ld, ld);
+                             for (std::size_t r = 0; r < rankings.size(); ++r) {
+                                 const Ranking& ranking = rankings[r];
+                                 if (!ranking.offsets.empty())
+                                     add_offsets(ranking, q, similarities, scores);
+                                 visit(r, q,
+                                       finder.find(ranking.offsets.empty() ? similarities : scores,
+                                                   rows[r].of(ranking.query_labels[q]),
+                                                   options.skip.empty() ? -1 : options.skip[q]));
+                             }
+                         }
+                     });
 }
 
 }  // namespace cait

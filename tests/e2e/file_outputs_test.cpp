@@ -204,7 +204,12 @@ TEST_F(FileOutputs, NoInputIsWrittenOverByEvaluationsAndLists) {
         expect({"--compare", path("other.safetensors")}, path("other.safetensors"));
         expect({"--compare", "cait_xxs24_224=" + path("other.safetensors")},
                path("other.safetensors"));
-        expect({"--compare", path("run")}, path("run/best.safetensors"));
+        // A run's folder is answered by a note about its epochs first.
+        const std::string best = path("run/best.safetensors"), before = read(best);
+        const Finished run = cait(eval + Words{"--compare", path("run"), option, best});
+        EXPECT_EQ(run.status, 2);
+        EXPECT_THAT(run.err, HasSubstr("would be written over, but is read"));
+        EXPECT_TRUE(read(best) == before);
     }
     write("list.csv", "path,label\nset/class0/0.png,x\nset/class1/2.png,y\n");
     expect_kept({"data", "split", "csv:" + path("list.csv"), "--output",

@@ -20,23 +20,20 @@ class Search : public InFolder {
 protected:
     Search() {
         data_test::put_class_folders(folder_ / "set", 3, 8);
-        data_test::put(folder_ / "groups.csv",
-                       "class,group\nclass0,a\nclass1,a\nclass2,b\n");
-        tiny_cait().save(folder_ / "m.safetensors");
+        data_test::put(folder_ / "groups.csv", "class,group\nclass0,a\nclass1,a\nclass2,b\n");
+        tiny_cait("1").save(folder_ / "m.safetensors");
     }
 
-    std::string uri() const {
-        return "folder:" + path("set") + "?parents=" + path("groups.csv");
-    }
+    std::string uri() const { return "folder:" + path("set") + "?parents=" + path("groups.csv"); }
     Words weights() const { return {"--weights", path("m.safetensors")}; }
     void embed(const std::string& output, const Words& more = {}) const {
-        const Finished run = cait(Words{"embed", "--data", uri(), "--output", path(output)} +
-                                  weights() + more);
+        const Finished run =
+            cait(Words{"embed", "--data", uri(), "--output", path(output)} + weights() + more);
         ASSERT_EQ(run.status, 0) << run.err;
     }
     void index(const std::string& output = "i.faiss", const Words& more = {}) const {
-        const Finished run = cait(Words{"index", "--data", uri(), "--output", path(output)} +
-                                  weights() + more);
+        const Finished run =
+            cait(Words{"index", "--data", uri(), "--output", path(output)} + weights() + more);
         ASSERT_EQ(run.status, 0) << run.err;
     }
     nlohmann::json json(const Words& words) const {
@@ -63,8 +60,8 @@ TEST_F(Search, EmbedWritesVectorsAndLabels) {
     const TensorFile all = TensorFile::open(path("all.safetensors"));
     std::vector<std::string> names;
     for (const NamedTensor& one : all.tensors) names.push_back(one.name);
-    EXPECT_THAT(names, testing::UnorderedElementsAre("features", "indices", "names",
-                                                     "labels.group", "labels.class"));
+    EXPECT_THAT(names, testing::UnorderedElementsAre("features", "indices", "names", "labels.group",
+                                                     "labels.class"));
 }
 
 TEST_F(Search, EmbedSaysWhatIsWrong) {
@@ -136,9 +133,9 @@ TEST_F(Search, OtherIndexesComeByTheirFactoryString) {
     expect_refused(cait({"index", "--vectors", path("x.safetensors"), "--factory", "Tree",
                          "--output", path("i.faiss")}),
                    2, {"--factory 'Tree'"});
-    expect_refused(cait({"search", "--index", path("i.faiss"), "--row", "7", "--parameters",
-                         "speed=9"}),
-                   2, {"--parameters 'speed=9'"});
+    expect_refused(
+        cait({"search", "--index", path("i.faiss"), "--row", "7", "--parameters", "speed=9"}), 2,
+        {"--parameters 'speed=9'"});
 }
 
 TEST_F(Search, WhatDoesNotFitAnIndexIsRefused) {
@@ -155,10 +152,10 @@ TEST_F(Search, WhatDoesNotFitAnIndexIsRefused) {
     expect_refused(cait(search + weights() + Words{path("broken.jpg")}), 1, {"broken.jpg"});
 
     // Another model, another layer, another dimension, no index at all.
-    ASSERT_EQ(cait(Words{"convert", e2e::data("tiny_cait_zip.pth"), path("o.safetensors")} +
-                   kTinyCait)
-                  .status,
-              0);
+    ASSERT_EQ(
+        cait(Words{"convert", e2e::data("tiny_cait_zip.pth"), path("o.safetensors")} + kTinyCait)
+            .status,
+        0);
     expect_refused(cait(search + Words{"--weights", path("o.safetensors"), image}), 1,
                    {"i.faiss: was made by cait_xxs24_224 with other weights"});
     expect_refused(cait(search + weights() + Words{"--tap", "logits", image}), 1,
@@ -197,15 +194,14 @@ TEST_F(Search, EvalJudgesFeaturesByTheirNeighbours) {
     EXPECT_EQ(found["levels"][0]["classes"], 2);
     EXPECT_EQ(found["levels"][1]["knn"], found["knn"]);
 
-    const Finished text =
-        cait(Words{"eval", "--data", uri(), "--knn", uri(), "--k", "3", "--levels", "--compare",
-                   path("m.safetensors")} +
-             weights());
+    const Finished text = cait(Words{"eval", "--data", uri(), "--knn", uri(), "--k", "3",
+                                     "--levels", "--compare", path("m.safetensors")} +
+                               weights());
     ASSERT_EQ(text.status, 0) << text.err;
     EXPECT_THAT(text.out, AllOf(HasSubstr("kNN top-1 by level"), HasSubstr("group")));
-    const nlohmann::json one =
-        json(Words{"eval", "--data", uri() + "&level=one", "--knn", uri() + "&level=∅", "--k", "3"} +
-             weights());
+    const nlohmann::json one = json(
+        Words{"eval", "--data", uri() + "&level=one", "--knn", uri() + "&level=∅", "--k", "3"} +
+        weights());
     EXPECT_EQ(one["knn"][0]["top1"], 1);
 }
 
@@ -213,8 +209,7 @@ TEST_F(Search, EvalRefusesWhatCannotBeJudged) {
     const auto run = [&](const Words& more) {
         return cait(Words{"eval", "--data", uri()} + weights() + more);
     };
-    expect_refused(run({"--knn", uri(), "--k", "30"}), 2,
-                   {"--k: expected at most 24", "found 30"});
+    expect_refused(run({"--knn", uri(), "--k", "30"}), 2, {"--k: expected at most 24", "found 30"});
     expect_refused(run({"--knn", uri()}), 2, {"--k: expected at most 24"});  // the default's 30
     const std::string plain = "folder:" + path("set");
     expect_refused(run({"--knn", plain, "--k", "3", "--levels"}), 2,

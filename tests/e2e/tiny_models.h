@@ -23,14 +23,16 @@ inline const Words kTinyDeit3 = {"--model", "deit3_small_patch16_224",
                                  "--set",   "model.depth=2",
                                  "--set",   "model.heads=2"};
 
-// A model of the same size with fresh weights.
-inline Model tiny_cait() {
+// A model of the same size with fresh weights. LayerScale starts at `residual_init`: with that of
+// the preset all images look alike to such a model.
+inline Model tiny_cait(const std::string& residual_init = "1e-5") {
     return Model::create("cait_xxs24_224", {{"image_size", "16"},
                                             {"patch", "8"},
                                             {"dim", "16"},
                                             {"depth", "2"},
                                             {"heads", "2"},
                                             {"class_layers", "1"},
+                                            {"residual_init", residual_init},
                                             {"classes", "3"}});
 }
 

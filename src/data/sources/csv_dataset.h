@@ -1,7 +1,8 @@
 // csv:FILE — a table with a header row; one column holds the path of an image, another its label.
 // ?path=COLUMN and ?label=COLUMN choose them when they are not called so, ?root=FOLDER is where
-// relative paths start (the folder of the file otherwise). ?levels=COLUMN,COLUMN,… names columns with
-// labels at several levels, coarsest first; the last of them is the label unless ?label= says so.
+// relative paths start (the folder of the file otherwise). ?levels=COLUMN,COLUMN,… names columns
+// with labels at several levels, coarsest first; the last of them is the label unless ?label= says
+// so.
 #pragma once
 
 #include "data/dataset.h"

@@ -45,8 +45,7 @@ struct Entries {
 // gigabytes for the larger years.
 class EntryEvents : public nlohmann::json_sax<nlohmann::json> {
 public:
-    EntryEvents(Entries& entries, std::string file)
-        : entries_(entries), file_(std::move(file)) {}
+    EntryEvents(Entries& entries, std::string file) : entries_(entries), file_(std::move(file)) {}
 
     bool null() override { return true; }
     bool boolean(bool) override { return true; }

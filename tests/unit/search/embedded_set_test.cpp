@@ -69,7 +69,10 @@ TEST(EmbeddedSet, SaysWhatIsWrongWithAFile) {
                 HasSubstr("labels.fine: expected 0 to 1, found 2"));
     EXPECT_THAT(message([](EmbeddedSet& set) { set.levels[0].labels.pop_back(); }),
                 HasSubstr("labels.coarse: expected int64 [3], found int64 [2]"));
-    EXPECT_THAT(message([](EmbeddedSet& set) { set.vectors.columns = 3; set.vectors.rows = 2; }),
+    EXPECT_THAT(message([](EmbeddedSet& set) {
+                    set.vectors.columns = 3;
+                    set.vectors.rows = 2;
+                }),
                 HasSubstr("names: expected 2 lines"));
     write_safetensors(folder / "x", {}, {});
     EXPECT_THAT(data_test::error_of([&] { read_embedded_set(folder / "x", true); }),
@@ -98,7 +101,7 @@ TEST(EmbeddedSet, VectorsOfAnotherModelOrLayerAreRefused) {
 }
 
 TEST(Fingerprint, TellsWeightsAndPreparationApart) {
-    const SettingList tiny{{"image_size", "16"}, {"patch", "8"},  {"dim", "16"},
+    const SettingList tiny{{"image_size", "16"}, {"patch", "8"}, {"dim", "16"},
                            {"depth", "1"},       {"heads", "2"}, {"classes", "3"}};
     const Model model = Model::create("deit_tiny_patch16_224", tiny, 1);
     EXPECT_EQ(model_fingerprint(model),

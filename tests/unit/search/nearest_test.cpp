@@ -38,9 +38,8 @@ std::vector<std::uint32_t> sorted_rows(const Vectors& queries, std::size_t q, co
     std::vector<std::uint32_t> order(rows.rows);
     std::iota(order.begin(), order.end(), 0U);
     std::erase_if(order, [&](std::uint32_t row) { return std::int64_t(row) == skip; });
-    std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t row) {
-        return product(queries, q, rows, row);
-    });
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](std::uint32_t row) { return product(queries, q, rows, row); });
     return order;
 }
 
@@ -108,8 +107,7 @@ TEST(Ranking, PlacesEqualSorting) {
             asked.push_back(std::int64_t(random.uniform() * 6));  // 5: nothing is relevant
             skip.push_back(i % 3 == 0 ? -1 : std::int64_t(i % rows));
         }
-        for (std::size_t i = 0; i < rows; ++i)
-            labels.push_back(std::int64_t(random.uniform() * 5));
+        for (std::size_t i = 0; i < rows; ++i) labels.push_back(std::int64_t(random.uniform() * 5));
         std::vector<std::vector<std::uint32_t>> found(41);
         rank_relevant(queries, collection, std::vector<Ranking>{{asked, labels}},
                       {.threads = 2, .skip = skip},
@@ -120,8 +118,7 @@ TEST(Ranking, PlacesEqualSorting) {
             const auto order = sorted_rows(queries, q, collection, skip[q]);
             std::vector<std::uint32_t> expected;
             for (std::size_t place = 0; place < order.size(); ++place)
-                if (labels[order[place]] == asked[q])
-                    expected.push_back(std::uint32_t(place + 1));
+                if (labels[order[place]] == asked[q]) expected.push_back(std::uint32_t(place + 1));
             EXPECT_EQ(found[q], expected) << rows << " " << q;
         }
     }

@@ -30,9 +30,8 @@ struct Made {
             fine.collection.push_back(label);
             coarse.collection.push_back(label / (kFine / kCoarse));
             for (std::size_t i = 0; i < kDim; ++i) {
-                const double mixed =
-                    golden::uniform(noise, row * kDim + i) +
-                    0.5 * golden::uniform(centres, std::size_t(label) * kDim + i);
+                const double mixed = golden::uniform(noise, row * kDim + i) +
+                                     0.5 * golden::uniform(centres, std::size_t(label) * kDim + i);
                 vectors.values.push_back(ties ? (mixed >= 0 ? 0.125F : -0.125F) : float(mixed));
             }
         }
