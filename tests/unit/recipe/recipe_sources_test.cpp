@@ -115,8 +115,8 @@ TEST(RecipeSources, EveryValueOfAFileHasOne) {
             EXPECT_TRUE(facts.contains(entry.key) || has_source(name, file_key(entry.key)))
                 << name << ".toml:" << entry.line << ": " << entry.key;
     }
-    // builtin_recipes_test.cpp has the first two; the others are from no paper.
-    const std::set<std::string> others{"finetune-resolution", "volo", "finetune", "small"};
+    // These are from no paper.
+    const std::set<std::string> others{"finetune", "small"};
     for (const std::string& name : recipe_names())
         EXPECT_NE(compared.contains(name), others.contains(name)) << name;
 }
