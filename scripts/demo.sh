@@ -14,10 +14,10 @@ while [[ -e $run ]]; do  # a run is never overwritten
 done
 
 # Four blocks on 4 x 4 patches: small enough for a few minutes on two cores.
-train=(build/cait train small --data "$data" --out "$run" --epochs 14)
+train=(build/cait train small --data "$data" --out "$run" --epochs 16)
 for setting in model.image_size=28 model.patch=7 model.dim=96 model.depth=4 model.drop_path=0 \
-    augment.crop=squash augment.policy=none loss.smoothing=0 optim.lr=1.5e-3 schedule.warmup=0.5 \
-    train.ema=0.998 save.best=top1_ema eval.every=4 train.precision=auto; do
+    augment.crop=squash augment.policy=none augment.erase=0.25 loss.smoothing=0 optim.lr=1.5e-3 \
+    schedule.warmup=0.5 train.ema=0.998 save.best=top1_ema eval.every=4 train.precision=auto; do
     train+=(--set "$setting")
 done
 
