@@ -51,6 +51,7 @@ public:
 private:
     const EmbedArguments& arguments_;
     Model model_;
+    ExecutorOptions running_;
     std::unique_ptr<Executor> executor_;
     std::string fingerprint_;
 };

@@ -119,7 +119,7 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--compare", arguments->compare,
                      "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
-    arguments->executor.batch = 32;
+    arguments->executor.batch = ExecutorOptions::kBySize;
     arguments->executor.add_to(*command);
     add_threads_option(*command, arguments->threads);
     add_tta_option(*command, arguments->tta);
