@@ -14,6 +14,7 @@
 #include "core/suggest.h"
 #include "core/version.h"
 #include "output.h"
+#include "serve.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 // The sandbox forbids what AddressSanitizer's search for leaks needs (ptrace).
@@ -77,6 +78,7 @@ int run(int argc, char** argv) {
     add_embed_command(app, invocation);
     add_index_command(app, invocation);
     add_search_command(app, invocation);
+    add_serve_command(app, invocation);
     add_forward_command(app, invocation);
     add_preprocess_command(app);
     add_weights_command(app);

@@ -26,6 +26,7 @@ kernels:  core
 engine:   core graph kernels walkers
 search:   core data kernels measure weights
 session:  api core data engine graph image kernels measure models prepare walkers weights
+serve:    api core data graph image measure models prepare report search session
 torch:    core graph kernels models walkers
 train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights
 apps:     *
@@ -76,6 +77,8 @@ function check_foreign(layer, path, file,    torch_file) {
     else if (path ~ /^curl\// && layer != "fetch") report("only fetch includes libcurl")
     else if (path ~ /^faiss\// && file !~ /^src\/search\/faiss_/)
         report("only src/search/faiss_* includes FAISS")
+    else if (path ~ /^(boost|openssl)\// && file !~ /^src\/serve\/http\//)
+        report("only src/serve/http includes Boost")
     else if (layer == "cait" && path !~ /^([a-z_0-9]+|std[a-z]+\.h)$/)
         report("a public header includes only <standard> and \"cait/...\" headers")
 }
