@@ -8,6 +8,7 @@
 
 #include "cait/settings.h"
 #include "data/augment/mixup.h"
+#include "data/augment/multi_crop.h"
 #include "data/augment/random_erasing.h"
 #include "data/augment/train_transform.h"
 
@@ -62,6 +63,34 @@ struct AugmentPart {
     bool operator==(const AugmentPart&) const = default;
 };
 
+enum class ViewsKind {
+    none,        // one view, as [augment] makes it
+    same,        // several of them
+    multi_crop,  // large and small crops with what is below; [augment] says nothing
+};
+
+// [views]: several views of each image, for losses that compare them.
+struct ViewsPart {
+    ViewsKind name = ViewsKind::none;
+    std::int64_t count = 4;  // same: how many
+    // multi-crop
+    std::int64_t globals = 2;
+    std::int64_t locals = 8;
+    std::int64_t global_size = 0;  // pixels; 0: the model's
+    std::int64_t local_size = 96;
+    Interval global_scale{0.4, 1.0};
+    Interval local_scale{0.05, 0.4};
+    Filter filter = Filter::bicubic;
+    double flip = 0.5;
+    std::string jitter = "0.4,0.4,0.2,0.1";
+    double jitter_probability = 0.8;
+    double grey = 0.2;
+    PerView blur{1.0, 0.1, 0.5};
+    Interval blur_radius{0.1, 2.0};
+    PerView solarize{0.0, 0.2, 0.0};
+    bool operator==(const ViewsPart&) const = default;
+};
+
 // Whether images are mixed in pairs, for which a batch must have an even number of them.
 bool mixes(const AugmentPart& augment);
 
@@ -78,6 +107,8 @@ struct OptimPart {
     double lr = 5e-4;
     std::int64_t lr_batch = 512;  // lr is for this batch and grows with it; 0: lr as it stands
     double weight_decay = 0.05;
+    double weight_decay_end = kDecayStays;  // cosine from weight_decay to this
+    static constexpr double kDecayStays = -1;
     DecayRule decay_rule = DecayRule::facebook;
     double beta1 = 0.9;
     double beta2 = 0.999;
@@ -94,7 +125,12 @@ struct OptimPart {
     bool operator==(const OptimPart&) const = default;
 };
 
-enum class ScheduleKind { cosine, step, constant };
+enum class ScheduleKind {
+    cosine,
+    cosine_after_warmup,  // the warm-up ends at the peak, and the cosine starts there: DINO
+    step,
+    constant
+};
 enum class ScheduleUnit { step, epoch };
 
 // [schedule]; lengths are in epochs
@@ -196,6 +232,7 @@ struct Recipe {
     ModelPart model;
     DataPart data;
     AugmentPart augment;
+    ViewsPart views;
     OptimPart optim;
     SchedulePart schedule;
     LossPart loss;

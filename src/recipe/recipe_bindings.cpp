@@ -7,6 +7,7 @@
 #include "cait/error.h"
 #include "image/draw/pixel_font.h"
 #include "prepare/evaluation_transform.h"
+#include "recipe/bind_values.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 
@@ -31,24 +32,6 @@ void bind_text(Settings& s, std::string name, std::string& field, std::string he
                   field = text;
               },
               Settings::Kind::text, "text"});
-}
-
-// "0.08,1"; a TOML file may also say [0.08, 1].
-void bind_interval(Settings& s, std::string name, Interval& field, double most, std::string help) {
-    s.custom({std::move(name), std::move(help),
-              [&field] { return fmt::format("{},{}", field.low, field.high); },
-              [&field, most](const std::string& text) {
-                  const std::size_t comma = text.find(',');
-                  if (comma == std::string::npos)
-                      throw UsageError(fmt::format("expected LOW,HIGH, found '{}'", text));
-                  const double low = parse_number(text.substr(0, comma));
-                  const double high = parse_number(text.substr(comma + 1));
-                  if (!(low > 0 && low <= high && high <= most))
-                      throw UsageError(fmt::format("expected 0 < low <= high <= {:g}, found {},{}",
-                                                   most, low, high));
-                  field = {low, high};
-              },
-              Settings::Kind::list, fmt::format("LOW,HIGH above 0, up to {:g}", most)});
 }
 
 void bind_model(Settings& s, ModelPart& p) {
@@ -102,12 +85,7 @@ void bind_crop(Settings& s, AugmentPart& p) {
         "eval.crop_mode");
     bind_interval(s, "augment.scale", p.scale, 1, "rrc: share of the image's area");
     bind_interval(s, "augment.ratio", p.ratio, 100, "rrc: width over height");
-    s.choice("augment.filter", p.filter,
-             {{filter_name(Filter::bicubic), Filter::bicubic},
-              {filter_name(Filter::bilinear), Filter::bilinear},
-              {filter_name(Filter::lanczos), Filter::lanczos},
-              {filter_name(Filter::box), Filter::box}},
-             "how images are resized");
+    bind_filter(s, "augment.filter", p.filter);
     s.number("augment.flip", p.flip, 0, 1, "probability of mirroring");
 }
 
@@ -120,13 +98,7 @@ void bind_colour(Settings& s, AugmentPart& p) {
               },
               Settings::Kind::text,
               "rand-m9-mstd0.5-inc1 …, original, v0, trivial, three, three-grey-blur …, none"});
-    s.custom({"augment.jitter", "brightness, contrast and saturation, or each and the hue",
-              [&p] { return p.jitter; },
-              [&p](const std::string& text) {
-                  ColourJitter::parse(text);
-                  p.jitter = text;
-              },
-              Settings::Kind::list, "1, 3 or 4 numbers"});
+    bind_jitter(s, "augment.jitter", p.jitter);
     s.flag("augment.force_jitter", p.force_jitter, "jitter also beside a policy that replaces it");
     s.number("augment.erase", p.erase, 0, 1, "probability of random erasing");
     s.choice("augment.erase_mode", p.erase_mode,
@@ -187,6 +159,8 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.integer("optim.lr_batch", p.lr_batch, 0,
               "lr grows with the batch in proportion to this one; 0: lr as it stands");
     s.number("optim.weight_decay", p.weight_decay, 0, 10, "decoupled from the gradient");
+    s.number("optim.weight_decay_end", p.weight_decay_end, OptimPart::kDecayStays, 10,
+             "where the decay arrives along half a cosine; below 0: it stays as it is");
     s.choice("optim.decay_rule", p.decay_rule,
              {{"facebook", DecayRule::facebook}, {"timm", DecayRule::timm}},
              "neither lets vectors, biases, pos_embed and cls_token decay; timm spares dist_token "
@@ -206,11 +180,14 @@ void bind_optim(Settings& s, OptimPart& p) {
 }
 
 void bind_schedule(Settings& s, SchedulePart& p) {
-    s.choice("schedule.name", p.name,
-             {{"cosine", ScheduleKind::cosine},
-              {"step", ScheduleKind::step},
-              {"constant", ScheduleKind::constant}},
-             "how the learning rate falls after the warm-up");
+    s.choice(
+        "schedule.name", p.name,
+        {{"cosine", ScheduleKind::cosine},
+         {"cosine-after-warmup", ScheduleKind::cosine_after_warmup},
+         {"step", ScheduleKind::step},
+         {"constant", ScheduleKind::constant}},
+        "how the learning rate falls after the warm-up, which is a part of the cosine's period "
+        "or comes before it");
     s.choice("schedule.unit", p.unit,
              {{"step", ScheduleUnit::step}, {"epoch", ScheduleUnit::epoch}},
              "how often the rate moves");
@@ -322,6 +299,7 @@ void bind(Settings& keys, Recipe& recipe) {
     bind_crop(keys, recipe.augment);
     bind_colour(keys, recipe.augment);
     bind_mix(keys, recipe.augment);
+    bind_views(keys, recipe.views);
     bind_optim(keys, recipe.optim);
     bind_schedule(keys, recipe.schedule);
     bind_loss(keys, recipe.loss);

@@ -9,6 +9,7 @@
 
 #include "kernels/peak.h"
 #include "models/catalogue.h"
+#include "recipe/recipe_data.h"
 #include "torch/runtime.h"
 #include "train/class_weights.h"
 #include "train/optim/schedule.h"
@@ -183,6 +184,8 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.model = training_model(recipe, *plan.data.train);
     plan.notes.insert(plan.notes.end(), plan.model.notes().begin(), plan.model.notes().end());
     choose_preprocessing(plan, saved);
+    if (std::string note = fit_views_to_model(plan.recipe); !note.empty())
+        plan.notes.push_back(std::move(note));
     plan.size = plan.model.spec().architecture->common().image_size;
     plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));

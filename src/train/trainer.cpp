@@ -246,6 +246,8 @@ TrainOutcome TrainingRun::run_steps() {
 void TrainingRun::take_step(Batch& batch, double data_seconds) {
     const double lr = learning_rate(schedule_, base_lr_, std::int64_t(plan_.steps_per_epoch),
                                     std::int64_t(state_.step));
+    plan_.step->set_weight_decay(weight_decay(
+        recipe().optim, schedule_, std::int64_t(plan_.steps_per_epoch), std::int64_t(state_.step)));
     const StepResult result = plan_.step->run(batch, state_.step, lr);
     ++state_.step;
     if (!result.first_bad.empty()) {

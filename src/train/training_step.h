@@ -41,6 +41,8 @@ public:
 
     StepResult run(Batch& batch, std::uint64_t step, double lr);
 
+    // Of the steps that follow.
+    void set_weight_decay(double decay) { optimizer_->set_weight_decay(decay); }
     void set_parts(std::int64_t parts) { parts_ = parts; }
     // Forward and backward with empty images, to see how much memory that takes; changes nothing.
     void rehearse(std::int64_t images);

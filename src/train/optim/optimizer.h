@@ -27,6 +27,9 @@ public:
     // Reads the parameters' gradients. A parameter without one stays as it is.
     void step(double lr);
 
+    // Of the steps that follow, where a schedule moves it.
+    void set_weight_decay(double weight_decay) { options_.weight_decay = weight_decay; }
+
     // Forgets the gradients, so that the next backward pass starts new ones.
     void zero_grad();
 
