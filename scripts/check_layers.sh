@@ -28,7 +28,7 @@ search:   core data kernels measure weights
 session:  api core data engine graph image kernels measure models prepare walkers weights
 serve:    api core data graph image measure models prepare report search session
 torch:    core graph kernels models walkers
-train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights
+train:    core data fetch session graph kernels measure models prepare published recipe report search torch walkers weights
 apps:     *
 '
 

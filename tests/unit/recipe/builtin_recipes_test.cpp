@@ -110,6 +110,12 @@ TEST(BuiltinRecipes, HaveTheFiguresOfThePapers) {
 TEST(BuiltinRecipes, HaveTheLossesAndTeachersOfThePapers) {
     const std::map<std::string, LossKind> losses{{"deit3-1k", LossKind::bce},
                                                  {"deit3-1k-long", LossKind::bce},
+                                                 {"dino", LossKind::dino},
+                                                 {"dino-small", LossKind::dino},
+                                                 {"grafit", LossKind::grafit},
+                                                 {"grafit-cifar", LossKind::grafit},
+                                                 {"grafit-fc", LossKind::grafit},
+                                                 {"snca", LossKind::knn},
                                                  {"rsb-a1", LossKind::bce},
                                                  {"rsb-a2", LossKind::bce},
                                                  {"rsb-a3", LossKind::bce},
