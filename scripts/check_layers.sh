@@ -27,7 +27,7 @@ engine:   core graph kernels walkers
 search:   core data kernels measure weights
 session:  api core data engine graph image kernels measure models prepare walkers weights
 torch:    core graph kernels models walkers
-train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights
+train:    core data fetch session graph kernels measure models prepare published recipe report search torch walkers weights
 apps:     *
 '
 

@@ -3,8 +3,28 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
+#include "image/draw/pixel_font.h"
 
 namespace cait {
+
+namespace {
+
+void require_utf8(std::string_view text) {
+    while (!text.empty())
+        if (next_character(text) == kNoCharacter)
+            throw UsageError("expected UTF-8 text, found other bytes");
+}
+
+}  // namespace
+
+void bind_text(Settings& settings, std::string name, std::string& field, std::string help) {
+    settings.custom({std::move(name), std::move(help), [&field] { return field; },
+                     [&field](const std::string& text) {
+                         require_utf8(text);
+                         field = text;
+                     },
+                     Settings::Kind::text, "text"});
+}
 
 void bind_interval(Settings& settings, std::string name, Interval& field, double most,
                    std::string help) {

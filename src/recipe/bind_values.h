@@ -8,6 +8,8 @@
 
 namespace cait {
 
+// A text, which is UTF-8 as the TOML of recipes is.
+void bind_text(Settings& settings, std::string name, std::string& field, std::string help);
 // "0.08,1"; a TOML file may also say [0.08, 1]. Above 0, up to `most`.
 void bind_interval(Settings& settings, std::string name, Interval& field, double most,
                    std::string help);

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "cait/error.h"
-#include "image/draw/pixel_font.h"
 #include "prepare/evaluation_transform.h"
+#include "recipe/beyond_labels.h"
 #include "recipe/bind_values.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
@@ -17,22 +17,6 @@ namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 constexpr double kLongest = 1e6;  // epochs
-
-// A recipe is written as TOML, which is UTF-8 and nothing else.
-void require_utf8(std::string_view text) {
-    while (!text.empty())
-        if (next_character(text) == kNoCharacter)
-            throw UsageError("expected UTF-8 text, found other bytes");
-}
-
-void bind_text(Settings& s, std::string name, std::string& field, std::string help) {
-    s.custom({std::move(name), std::move(help), [&field] { return field; },
-              [&field](const std::string& text) {
-                  require_utf8(text);
-                  field = text;
-              },
-              Settings::Kind::text, "text"});
-}
 
 void bind_model(Settings& s, ModelPart& p) {
     s.custom({"model.name", "a preset, see `cait models`; other keys of the table change it",
@@ -175,8 +159,12 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.number("optim.layer_decay", p.layer_decay, 0.01, 1,
              "each layer below the head learns this much slower; 1: off");
     s.choice("optim.clip", p.clip,
-             {{"none", ClipKind::none}, {"norm", ClipKind::norm}, {"value", ClipKind::value}},
-             "gradients are cut by their common norm, one by one, or not");
+             {{"none", ClipKind::none},
+              {"norm", ClipKind::norm},
+              {"value", ClipKind::value},
+              {"param", ClipKind::param}},
+             "gradients are cut by their common norm, number by number, by each parameter's own "
+             "norm, or not");
     s.number("optim.clip_at", p.clip_at, 1e-9, 1e9, "the largest norm or value");
     bind_accumulate(s, p.accumulate);
 }
@@ -206,8 +194,16 @@ void bind_loss(Settings& s, LossPart& p) {
     s.choice("loss.name", p.name,
              {{"cross_entropy", LossKind::cross_entropy},
               {"bce", LossKind::bce},
-              {"token_label", LossKind::token_label}},
-             "bce: one yes or no per class; token_label: VOLO's, with a label for every token");
+              {"token_label", LossKind::token_label},
+              {"knn", LossKind::knn},
+              {"instance", LossKind::instance},
+              {"grafit", LossKind::grafit},
+              {"ce_instance", LossKind::ce_instance},
+              {"triplet", LossKind::triplet},
+              {"ce_triplet", LossKind::ce_triplet},
+              {"dino", LossKind::dino}},
+             "bce: one yes or no per class; token_label: VOLO's, with a label for every token; the "
+             "others are those of beyond-labels.md");
     s.number("loss.smoothing", p.smoothing, 0, 1,
              "share of a label that is spread over all classes");
     s.number("loss.bce_threshold", p.bce_threshold, -1, 1,
@@ -284,12 +280,14 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
         modes.emplace_back(crop_mode_name(mode));
     s.word("eval.crop_mode", eval.crop_mode, std::move(modes),
            "how an image that is not square is cut");
+    bind_neighbours(s, eval);
     s.integer("save.steps", save.steps, 0,
               "also save every so many steps; 0: at the end of epochs only", kAny);
     s.integer("save.keep_every", save.keep_every, 0,
               "keep the checkpoint of every so many epochs; 0: none");
     s.word("save.best", save.best, {"top1", "top5", "loss", "top1_ema"},
            "what decides which weights are the best");
+    s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
 
 }  // namespace
@@ -305,6 +303,7 @@ void bind(Settings& keys, Recipe& recipe) {
     bind_optim(keys, recipe.optim);
     bind_schedule(keys, recipe.schedule);
     bind_loss(keys, recipe.loss);
+    bind_beyond_labels(keys, recipe);
     bind_distill(keys, recipe.distill);
     bind_train(keys, recipe.train);
     bind_eval_and_save(keys, recipe.eval, recipe.save);

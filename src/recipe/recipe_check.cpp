@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "recipe/beyond_labels.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 
@@ -152,8 +153,11 @@ void check(const Recipe& recipe) {
     check_distillation(recipe);
     check_views(recipe);
     check_mode(recipe);
-    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0, "save.best",
-            "train.ema above 0 for top1_ema");
+    check_beyond_labels(recipe);
+    // DINO's teacher is an average of its student.
+    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0 ||
+                recipe.loss.name == LossKind::dino,
+            "save.best", "train.ema above 0 for top1_ema");
     require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
             "validation data, as it waits for a better result; found data.val none");
 }

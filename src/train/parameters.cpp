@@ -74,6 +74,7 @@ std::vector<TrainParam> make_parameters(const Graph& graph,
                          .value = copy_of(spec, weights, device),
                          .trained = is_trained(spec, recipe),
                          .statistic = spec.role.kind == ParamRole::Kind::statistic,
+                         .prototypes = spec.role.kind == ParamRole::Kind::prototypes,
                          .decay = decays(spec, recipe.optim.decay_rule),
                          .lr_scale = std::pow(recipe.optim.layer_decay, double(last - spec.layer))};
         param.value.requires_grad_(param.trained);

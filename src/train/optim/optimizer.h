@@ -33,8 +33,9 @@ public:
     // Forgets the gradients, so that the next backward pass starts new ones.
     void zero_grad();
 
-    // Everything that a step depends on beside parameters and gradients: "step" (int64) and
-    // BUFFER.NAME. The tensors are shared: copy them before the next step, or write them out.
+    // Everything that a step depends on beside parameters and gradients: "step" (int64),
+    // BUFFER.NAME and, of parameters that do not learn at first, "missed.NAME" (int64). The tensors
+    // are shared: copy them before the next step, or write them out.
     TensorState state() const;
 
     // Continues bit for bit where state() was taken. Throws Error that names a tensor which is
@@ -55,13 +56,14 @@ protected:
 
     const OptimPart& options() const { return options_; }
     // What an average of gradients with this decay falls short of, as it started from 0.
-    double bias(double beta) const;
+    double bias(double beta, const ParamUpdate& param) const;
 
 private:
     OptimPart options_;
     std::vector<TrainParam> params_;  // those that are trained
     std::vector<std::string> buffer_names_;
     std::vector<std::vector<at::Tensor>> buffers_;  // [parameter][buffer]
+    std::vector<at::Tensor> missed_;                // int64; undefined: it never misses one
     at::Tensor steps_;                              // int64
 };
 
