@@ -100,6 +100,7 @@ enum class ClipKind { none, norm, value, param };
 enum class DecayRule {
     facebook,  // 1-D tensors, biases, pos_embed and cls_token do not decay
     timm,      // and neither does dist_token
+    vectors,   // only 1-D tensors and biases do not: DINO
 };
 
 // [optim]

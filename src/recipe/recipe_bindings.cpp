@@ -146,9 +146,11 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.number("optim.weight_decay_end", p.weight_decay_end, OptimPart::kDecayStays, 10,
              "where the decay arrives along half a cosine; below 0: it stays as it is");
     s.choice("optim.decay_rule", p.decay_rule,
-             {{"facebook", DecayRule::facebook}, {"timm", DecayRule::timm}},
-             "neither lets vectors, biases, pos_embed and cls_token decay; timm spares dist_token "
-             "too");
+             {{"facebook", DecayRule::facebook},
+              {"timm", DecayRule::timm},
+              {"vectors", DecayRule::vectors}},
+             "none lets vectors and biases decay; facebook and timm spare pos_embed and cls_token "
+             "too, timm also dist_token");
     s.number("optim.beta1", p.beta1, 0, 1, "adamw, lamb: memory of the gradient");
     s.number("optim.beta2", p.beta2, 0, 1, "adamw, lamb: memory of its square");
     s.number("optim.epsilon", p.epsilon, 1e-30, 1, "adamw, lamb: added to the denominator");

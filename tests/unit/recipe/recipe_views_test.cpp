@@ -96,7 +96,7 @@ TEST(RecipeViews, WrongValuesAreNamed) {
 
 TEST(RecipeViews, WhatNeedsASingleImageIsRefusedBesideThem) {
     const auto refused = [](const SettingList& more) {
-        Recipe recipe = recipe_with({{"views.name", "same"}});
+        Recipe recipe = recipe_with({{"views.name", "same"}, {"loss.name", "instance"}});
         for (const auto& [key, value] : more) set_recipe_value(recipe, key, value);
         return refusal([&] { check(recipe); });
     };
