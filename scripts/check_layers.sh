@@ -25,6 +25,7 @@ report:   core data image measure
 kernels:  core
 engine:   core graph kernels walkers
 search:   core data kernels measure weights
+look:     core data kernels measure report search
 session:  api core data engine graph image kernels measure models prepare walkers weights
 torch:    core graph kernels models walkers
 train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights

@@ -87,6 +87,28 @@ TEST_P(Neighbours, AreRankedAsNumPyDoes) {
     expect_equal(*found[0].oracle, numpy_["oracle"], ties_ ? 1e-14 : 2e-6);
 }
 
+// Whoever gives the probabilities of the coarse classes: with those of the kNN rule it is the same.
+TEST_P(Neighbours, AreRankedByGivenProbabilities) {
+    const KnnRule rule;
+    const std::vector<Neighbour> nearest = task_neighbours(made_.task(), rule);
+    std::vector<float> probabilities, sure;
+    for (std::size_t q = 0; q < kCount; ++q) {
+        for (const double vote : knn_votes(std::span(nearest).subspan(q * 30, 30),
+                                           made_.coarse.collection, kCoarse, rule.temperature))
+            probabilities.push_back(float(vote));
+        for (std::int64_t c = 0; c < kCoarse; ++c)
+            sure.push_back(c == made_.coarse.queries[q] ? 1.0F : 0.0F);
+    }
+    RetrievalOptions options;
+    options.coarse = &made_.coarse;
+    options.coarse_probabilities = probabilities;
+    expect_equal(*retrieval_at_levels(made_.task(), {made_.fine}, options)[0].conditional,
+                 numpy_["conditional"], 2e-6);
+    options.coarse_probabilities = sure;  // knows as much as the oracle
+    expect_equal(*retrieval_at_levels(made_.task(), {made_.fine}, options)[0].conditional,
+                 numpy_["oracle"], 2e-6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Numpy, Neighbours, testing::Values("ties", "smooth"),
                          [](const auto& test) { return std::string(test.param); });
 
