@@ -64,14 +64,14 @@ void score_retrieval(const EvalArguments& arguments, const Sides& sides, const S
         coarse = task.matched(arguments.neighbours.conditional);
         options.coarse = &coarse;
     }
-    std::vector<float> answers;
+    std::vector<double> answers;
     if (arguments.neighbours.by_softmax()) {
         // Classes are numbered as the collection's level has them; further ones have no image
         // there.
-        const std::vector<float> known = class_probabilities(
+        const std::vector<double> known = class_probabilities(
             sides.queries, collection, arguments.neighbours.conditional, model, result.weights);
         const std::size_t columns = known.size() / sides.queries.set.vectors.rows;
-        answers.assign(sides.queries.set.vectors.rows * coarse.classes, 0.0F);
+        answers.assign(sides.queries.set.vectors.rows * coarse.classes, 0.0);
         for (std::size_t i = 0; i < known.size(); ++i)
             answers[i / columns * coarse.classes + i % columns] = known[i];
         options.coarse_probabilities = answers;

@@ -59,8 +59,8 @@ DatasetPtr in_classes_of(const Model& model, const std::string& weights, const D
     }
 }
 
-std::vector<float> class_probabilities(const Side& of, const Side& known, const std::string& level,
-                                       const Model& model, const std::string& weights) {
+std::vector<double> class_probabilities(const Side& of, const Side& known, const std::string& level,
+                                        const Model& model, const std::string& weights) {
     const DatasetPtr images = labelled_at(known.subject.images, level);
     const DatasetPtr named = in_classes_of(model, weights, known.subject.images, level);
     // Which of the model's classes each class of the level is, as far as there are images of it.
@@ -68,7 +68,7 @@ std::vector<float> class_probabilities(const Side& of, const Side& known, const 
     std::vector<std::int64_t> map(classes, -1);
     for (const std::size_t index : known.set.indices)
         map[std::size_t(images->label(index))] = named->label(index);
-    std::vector<float> result(of.logits.rows * classes, 0.0F);
+    std::vector<double> result(of.logits.rows * classes, 0.0);
     for (std::size_t row = 0; row < of.logits.rows; ++row) {
         const std::span<const float> logits = of.logits.row(row);
         const double most = *std::ranges::max_element(logits);
@@ -77,7 +77,7 @@ std::vector<float> class_probabilities(const Side& of, const Side& known, const 
         for (std::size_t c = 0; c < classes; ++c)
             if (map[c] >= 0)
                 result[row * classes + c] =
-                    float(std::exp(double(logits[std::size_t(map[c])]) - most) / sum);
+                    std::exp(double(logits[std::size_t(map[c])]) - most) / sum;
     }
     return result;
 }

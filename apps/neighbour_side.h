@@ -59,7 +59,7 @@ DatasetPtr in_classes_of(const Model& model, const std::string& weights, const D
 
 // (rows of `of`, classes of the level of `known`): how likely each image is of each class by the
 // model's own classifier, the softmax of its logits. Throws as in_classes_of().
-std::vector<float> class_probabilities(const Side& of, const Side& known, const std::string& level,
-                                       const Model& model, const std::string& weights);
+std::vector<double> class_probabilities(const Side& of, const Side& known, const std::string& level,
+                                        const Model& model, const std::string& weights);
 
 }  // namespace cait::app

@@ -51,6 +51,13 @@ KnnRule rule_of(const StudyArguments& arguments) {
 void check(const StudyArguments& arguments, const Subject& subject) {
     const DatasetPtr& images = subject.images.subject.images;
     if (!arguments.level.empty()) check_level(images, arguments.level);
+    if (arguments.asks("separability")) {
+        Side all{subject.images.subject};
+        all.set.indices.resize(images->size());
+        std::iota(all.set.indices.begin(), all.set.indices.end(), std::size_t{0});
+        const LabelLevel level = all.level(subject.coarse);
+        check_split(level.labels, level.classes.names.size(), arguments.data);
+    }
     if (arguments.asks("tsne") &&
         !(arguments.perplexity < double(std::min(arguments.points, images->size()))))
         throw UsageError(
@@ -156,12 +163,12 @@ void draw_map(const StudyArguments& arguments, Subject& subject, const Vectors& 
 }
 
 // (images, classes): what the model's own classifier says, where it knows the classes to split.
-std::vector<float> coarse_answers(const Subject& subject, const Model& model, Study& study,
-                                  StudiedModel& result) {
+std::vector<double> coarse_answers(const Subject& subject, const Model& model, Study& study,
+                                   StudiedModel& result) {
     try {
         if (subject.images.logits.rows == 0) throw Error("no classifier");
-        std::vector<float> answers = class_probabilities(subject.images, subject.images,
-                                                         subject.coarse, model, result.weights);
+        std::vector<double> answers = class_probabilities(subject.images, subject.images,
+                                                          subject.coarse, model, result.weights);
         result.conditioned = true;
         return answers;
     } catch (const Error&) {
@@ -177,7 +184,7 @@ void separate(const StudyArguments& arguments, const Subject& subject, const Mod
     const LabelLevel level = subject.images.level(subject.coarse);
     study.coarse = subject.coarse;
     study.coarse_classes = level.classes.names.size();
-    const std::vector<float> coarse = coarse_answers(subject, model, study, result);
+    const std::vector<double> coarse = coarse_answers(subject, model, study, result);
     SeparabilityOptions options;
     options.draws = arguments.draws;
     options.seed = arguments.seed;

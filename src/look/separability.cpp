@@ -13,18 +13,6 @@ namespace cait {
 
 namespace {
 
-void check(std::span<const std::int64_t> labels, std::size_t classes, const std::string& source) {
-    std::vector<std::size_t> counts(classes, 0);
-    for (const std::int64_t label : labels) ++counts[std::size_t(label)];
-    if (std::ranges::count_if(counts, [](std::size_t n) { return n > 0; }) < 2)
-        throw Error(fmt::format("{}: expected images of at least 2 classes, found 1", source));
-    const auto single = std::ranges::find(counts, 1U);
-    if (single != counts.end())
-        throw Error(
-            fmt::format("{}: expected at least 2 images of every class, found 1 of class {}",
-                        source, single - counts.begin()));
-}
-
 std::size_t largest(std::span<const double> scores) {
     return std::size_t(std::ranges::max_element(scores) - scores.begin());
 }
@@ -34,7 +22,7 @@ std::size_t largest(std::span<const double> scores) {
 struct Answers {
     std::size_t plain = 0, conditional = 0;
 };
-Answers answers(std::span<const float> logits, std::span<const float> coarse) {
+Answers answers(std::span<const float> logits, std::span<const double> coarse) {
     const std::vector<double> scores(logits.begin(), logits.end());
     Answers result{largest(scores), 0};
     if (coarse.empty()) return result;
@@ -49,6 +37,19 @@ Answers answers(std::span<const float> logits, std::span<const float> coarse) {
 }
 
 }  // namespace
+
+void check_split(std::span<const std::int64_t> labels, std::size_t classes,
+                 const std::string& source) {
+    std::vector<std::size_t> counts(classes, 0);
+    for (const std::int64_t label : labels) ++counts[std::size_t(label)];
+    if (std::ranges::count_if(counts, [](std::size_t n) { return n > 0; }) < 2)
+        throw Error(fmt::format("{}: expected images of at least 2 classes, found 1", source));
+    const auto single = std::ranges::find(counts, 1U);
+    if (single != counts.end())
+        throw Error(
+            fmt::format("{}: expected at least 2 images of every class, found 1 of class {}",
+                        source, single - counts.begin()));
+}
 
 std::vector<std::int64_t> split_classes(std::span<const std::int64_t> labels, std::size_t classes,
                                         std::uint64_t seed, std::size_t draw) {
@@ -68,7 +69,7 @@ std::vector<SeparabilityDraw> separability(const Vectors& vectors,
                                            std::span<const std::int64_t> labels,
                                            std::size_t classes, const std::string& source,
                                            const SeparabilityOptions& options) {
-    check(labels, classes, source);
+    check_split(labels, classes, source);
     const LinearProbe probe(vectors, source, options.threads);
     std::vector<SeparabilityDraw> draws;
     for (std::size_t draw = 0; draw < options.draws; ++draw) {

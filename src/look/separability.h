@@ -22,7 +22,7 @@ struct SeparabilityOptions {
     int threads = default_threads();
     // (rows, classes): probabilities of the coarse classes by the model's own classifier, for the
     // accuracy that is conditioned on it; empty: there is no such classifier.
-    std::span<const float> coarse = {};
+    std::span<const double> coarse = {};
     std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
@@ -39,8 +39,11 @@ struct SeparabilityDraw {
 std::vector<std::int64_t> split_classes(std::span<const std::int64_t> labels, std::size_t classes,
                                         std::uint64_t seed, std::size_t draw);
 
-// `labels` are below `classes`. Throws Error, opening with `source`, for fewer than two classes
-// with images, a class of one image, and as LinearProbe does.
+// Throws Error, opening with `source`, for fewer than two classes with images or a class of one.
+void check_split(std::span<const std::int64_t> labels, std::size_t classes,
+                 const std::string& source);
+
+// `labels` are below `classes`. Throws as check_split() and LinearProbe do.
 std::vector<SeparabilityDraw> separability(const Vectors& vectors,
                                            std::span<const std::int64_t> labels,
                                            std::size_t classes, const std::string& source,

@@ -23,7 +23,7 @@ std::vector<float> predicted_odds(const NeighbourTask& task, const RetrievalOpti
     const MatchedLevel& coarse = *options.coarse;
     std::vector<float> odds;
     odds.reserve(task.queries.rows * coarse.classes);
-    for (const float p : options.coarse_probabilities) odds.push_back(log_odds(p));
+    for (const double p : options.coarse_probabilities) odds.push_back(log_odds(p));
     if (!odds.empty()) return odds;
     const std::size_t k = std::ranges::max(options.rule.k);
     const std::vector<Neighbour> neighbours = task_neighbours(task, options.rule);

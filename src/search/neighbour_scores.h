@@ -53,7 +53,7 @@ struct RetrievalOptions {
     // The level of equation 2.5's coarse classes. The query's class is predicted by the rule with
     // its largest k, or by whoever gives the probabilities; the oracle knows it.
     const MatchedLevel* coarse = nullptr;
-    std::span<const float> coarse_probabilities = {};  // (queries, coarse classes), or none
+    std::span<const double> coarse_probabilities = {};  // (queries, coarse classes), or none
     KnnRule rule = {};
 };
 

@@ -62,12 +62,12 @@ TEST(Separability, ConditionsOnTheCoarseClass) {
     const std::vector<std::int64_t> labels = in_turn(40, 2);
     const std::vector<std::int64_t> halves = split_classes(labels, 2, 0, 0);
     Vectors vectors{40, 1, {}};
-    std::vector<float> sure, wrong;
+    std::vector<double> sure, wrong;
     for (std::size_t i = 0; i < 40; ++i) {
         vectors.values.push_back(float(halves[i] % 2));
         for (std::int64_t c = 0; c < 2; ++c) {
-            sure.push_back(c == labels[i] ? 0.9F : 0.1F);
-            wrong.push_back(c == labels[i] ? 0.1F : 0.9F);
+            sure.push_back(c == labels[i] ? 0.9 : 0.1);
+            wrong.push_back(c == labels[i] ? 0.1 : 0.9);
         }
     }
     SeparabilityOptions options;
