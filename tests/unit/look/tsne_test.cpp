@@ -111,7 +111,7 @@ TEST(Tsne, StepsAreScikitLearns) {
     const Principal found = principal_components(inputs(40), "test", {.scores = 2});
     const double deviation = std::sqrt(found.variances[0] * 39 / 40);
     std::vector<PlanePoint> start(40);
-    for (std::size_t i = 0; i < 80; ++i) start[i / 2][i % 2] = 1e-4 * found.scores[i] / deviation;
+    for (std::size_t i = 0; i < 80; ++i) start[i / 2][i % 2] = found.scores[i] / deviation;
     TsnePlane plane(affinities, start, 2);
     TsneOptions options;
     options.exploring = 15;
