@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
     add_attend_command(app, invocation);
     add_eval_command(app, invocation);
     add_embed_command(app, invocation);
+    add_study_command(app, invocation);
     add_index_command(app, invocation);
     add_search_command(app, invocation);
     add_serve_command(app, invocation);

@@ -72,7 +72,8 @@ EmbeddingMaker Embedder::maker() const {
     return {model_.info().name, fingerprint_, arguments_.tap, arguments_.flip};
 }
 
-EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& title) const {
+EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& title,
+                            Vectors* logits) const {
     Progress progress(title, "images");
     EmbedOptions options;
     options.tap = arguments_.tap;
@@ -80,6 +81,7 @@ EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& titl
     options.batch = running_.batch;
     options.threads = arguments_.threads;
     options.skip_bad = arguments_.skip_bad;
+    options.with_logits = logits != nullptr;
     options.progress = [&](std::size_t done) { progress.update(done, subject.images->size()); };
     Embedding found = cait::embed(*executor_, model_, subject.images, options);
     for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
@@ -94,6 +96,7 @@ EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& titl
     if (!subject.data.empty()) set.levels = levels_of(*subject.images, found.indices);
     set.indices = std::move(found.indices);
     set.vectors = std::move(found.vectors);
+    if (logits != nullptr) *logits = std::move(found.logits);
     set.maker = maker();
     return set;
 }

@@ -25,6 +25,7 @@ report:   core data image measure
 kernels:  core
 engine:   core graph kernels walkers
 search:   core data kernels measure weights
+look:     core data kernels measure report search
 session:  api core data engine graph image kernels measure models prepare walkers weights
 serve:    api core data graph image measure models prepare report search session
 torch:    core graph kernels models walkers

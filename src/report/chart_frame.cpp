@@ -56,7 +56,8 @@ std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxi
             "<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
             P::kLeft, plane.down(y.ticks[i]), P::kWidth - P::kRight, P::kLeft - 6,
             plane.down(y.ticks[i]) + 3.5, y_texts[i]);
-    const std::vector<std::string> x_texts = tick_texts(x.ticks, x.unit);
+    const std::vector<std::string> x_texts =
+        x.texts.empty() ? tick_texts(x.ticks, x.unit) : x.texts;
     for (std::size_t i = 0; i < x.ticks.size(); ++i) {
         constexpr double kHalfLetter = 3.2;  // of the style's font
         // A text that would run out of the drawing ends at its edge.
@@ -65,18 +66,19 @@ std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxi
         svg +=
             fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
                         fits ? at : P::kWidth, P::kHeight - P::kBottom + 15,
-                        fits ? "middle" : "end", x_texts[i]);
+                        fits ? "middle" : "end", html_text(x_texts[i]));
     }
     svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
                        P::kWidth - P::kRight, P::kHeight - 4, html_text(x.label));
     return svg;
 }
 
-std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg) {
+std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg,
+                         double width, double height) {
     return fmt::format(
         "<figure class=\"chart\"><figcaption>{0}</figcaption>\n<p class=\"legend\">{1}</p>\n"
         "<svg viewBox=\"0 0 {2} {3}\" role=\"img\" aria-label=\"{0}\">\n{4}</svg></figure>\n",
-        html_text(title), legend, ChartPlane::kWidth, ChartPlane::kHeight, svg);
+        html_text(title), legend, width, height, svg);
 }
 
 std::string legend_entry(int colour, std::string_view name, std::string_view value) {

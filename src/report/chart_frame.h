@@ -52,12 +52,14 @@ std::vector<std::string> tick_texts(const std::vector<double>& ticks, ChartUnit 
 struct ChartAxis {
     std::vector<double> ticks;
     ChartUnit unit = ChartUnit::number;
-    std::string_view label = {};  // of the one across
+    std::string_view label = {};          // of the one across
+    std::vector<std::string> texts = {};  // in place of the ticks' numbers
 };
 std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 
 // A <figure> with title, legend and drawing; `legend` is HTML.
-std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg);
+std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg,
+                         double width = ChartPlane::kWidth, double height = ChartPlane::kHeight);
 
 // A <span> of a legend; `colour` is 1 to 5, 0 for none.
 std::string legend_entry(int colour, std::string_view name, std::string_view value);

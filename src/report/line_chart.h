@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/chart_frame.h"
+#include "report/drawing.h"
 
 namespace cait {
 
@@ -19,11 +19,15 @@ struct LineChart {
     std::string x_label;
     ChartUnit unit = ChartUnit::number;
     bool from_zero = false;           // the axis starts at 0 even where no value is near it
-    std::vector<ChartSeries> series;  // up to 4 have colours of their own
+    std::vector<ChartSeries> series;  // up to 4 have colours of their own, then dashes
+    // Where x is no number but one of these, by its place from 0 on: every point is marked.
+    std::vector<std::string> x_names = {};
 };
 
-// A <figure> with title, legend (each series with its last value) and drawing. Empty when there is
-// no finite point.
+// With a legend of each series' last value. Empty when there is no finite point.
+Drawing line_drawing(const LineChart& chart);
+
+// The same as a <figure>.
 std::string line_chart_html(const LineChart& chart);
 
 }  // namespace cait
