@@ -1,5 +1,7 @@
 // The page of `cait serve` in a real browser, by page_checks.py: where Chromium and Playwright are
 // installed.
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "e2e/served.h"
