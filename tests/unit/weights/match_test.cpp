@@ -97,9 +97,18 @@ TEST(Match, ReplacesAHeadForAnotherNumberOfClasses) {
     EXPECT_THAT(matched.fresh, ElementsAre("head.weight", "head.bias"));
     EXPECT_THAT(matched.notes, ElementsAre("head replaced: 1000 -> 10 classes"));
     EXPECT_THAT(matched.tensors, IsEmpty());
-    EXPECT_THAT(
-        match_error(file_of({{"head.weight", ramp({1000, 3})}}), {head("head.weight", {10, 2})}),
-        HasSubstr("head.weight expected [10, 2], found [1000, 3]"));
+}
+
+// The same trunk may have a head that reads several blocks (model.head_blocks). Another trunk is
+// refused by its own tensors.
+TEST(Match, MakesAHeadAnewThatReadsOtherFeatures) {
+    const WeightFile file = file_of({{"head.weight", ramp({1000, 3})}, {"norm.weight", ramp({3})}});
+    const Matched matched = match(file, {head("head.weight", {10, 2}), plain("norm.weight", {3})});
+    EXPECT_THAT(matched.fresh, ElementsAre("head.weight"));
+    EXPECT_THAT(matched.notes,
+                testing::Contains("head made anew: it reads 2 features, that of the file 3"));
+    EXPECT_THAT(match_error(file, {head("head.weight", {10, 2}), plain("norm.weight", {2})}),
+                HasSubstr("norm.weight expected [2], found [3]"));
 }
 
 TEST(Match, ListsEverythingThatDoesNotFitInOneLine) {
