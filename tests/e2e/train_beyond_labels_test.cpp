@@ -173,7 +173,9 @@ TEST_F(TrainBeyondLabels, KillsDoNotChangeDino) {
 }
 
 TEST_F(TrainBeyondLabels, TwoProcessesLearnGrafitAsOneDoes) {
-    expect_two_processes_equal_one(grafit("one"), grafit("two"), "one", "two");
+    // At a rate at which fresh weights do not blow rounding errors up.
+    const Words more{"--lr", "1e-3"};
+    expect_two_processes_equal_one(grafit("one", more), grafit("two", more), "one", "two");
 }
 
 TEST_F(TrainBeyondLabels, TwoProcessesLearnDinoAsOneDoes) {
@@ -189,9 +191,9 @@ TEST_F(TrainBeyondLabels, ACollapsedRunIsNamed) {
             write_image(folder_ / "train" / name / fmt::format("{}.png", i),
                         Image::blank(16, 16, 3));
     }
-    const Finished run =
-        cait(grafit("run", {"--val", "none", "--epochs", "1", "--set", "augment.erase=0", "--set",
-                            "augment.crop=squash", "--set", "data.mean=half"}));
+    const Finished run = cait(grafit(
+        "run", {"--val", "none", "--epochs", "1", "--set", "model.drop_path=0", "--set",
+                "augment.erase=0", "--set", "augment.crop=squash", "--set", "data.mean=half"}));
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("has collapsed"));
     EXPECT_THAT(run.err, HasSubstr("all images get the same features"));

@@ -236,8 +236,8 @@ def move(target, source, momentum):
 
 
 def grafit_steps():
-    settings = {"lr": 0.05, "decay": 1e-3, "momentum": 0.9, "outputs": 8, "hidden": 12,
-                "predictor": 10, "sigma": 0.1, "view_weight": 0.7, "target": [0.9, 1.0],
+    settings = {"lr": 1e-3, "decay": 1e-3, "momentum": 0.9, "outputs": 8, "hidden": 12,
+                "predictor": 10, "sigma": 0.2, "view_weight": 0.7, "target": [0.9, 1.0],
                 "places": [3, 7, 0, 11, 4, 9]}
     trunk = trunk_of()
     projector = fill_head(norm_mlp(16, 12, 8), "projector")

@@ -44,7 +44,7 @@ Tensor start_of(const ParamSpec& spec) {
         value = (spec.name.ends_with(".1.weight") ? 1 : 0) + numbers(spec.name, shape, 0.2);
     else
         value = numbers(spec.name, shape, std::sqrt(3 / double(shape[1])));
-    return share_torch(value.to(at::kFloat).contiguous()).clone();
+    return share_torch(value.to(at::kFloat).contiguous());
 }
 
 Model model_of(const Json& one, const SettingList& head) {

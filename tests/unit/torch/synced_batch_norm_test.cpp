@@ -5,7 +5,7 @@
 namespace cait {
 namespace {
 
-struct Run {
+struct Results {
     at::Tensor y, dx, d_weight, d_bias, mean, var;
 };
 
@@ -20,8 +20,8 @@ protected:
     }
 
     template <class Norm>
-    Run run(const Norm& norm) const {
-        Run run;
+    Results run(const Norm& norm) const {
+        Results run;
         const at::Tensor x = x_.clone().requires_grad_(), w = weight_.clone().requires_grad_(),
                          b = bias_.clone().requires_grad_();
         run.mean = at::full({x.size(1)}, 0.3);
@@ -39,12 +39,12 @@ protected:
 
 TEST_P(SyncedBatchNorm, OfOneProcessIsThePlainOne) {
     int sums = 0;
-    const Run synced = run([&](const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
-                               at::Tensor mean, at::Tensor var) {
+    const Results synced = run([&](const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
+                                   at::Tensor mean, at::Tensor var) {
         return synced_batch_norm(x, {w, b, mean, var}, 0.1, 1e-5, [&](at::Tensor&) { ++sums; });
     });
-    const Run plain = run([](const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
-                             const at::Tensor& mean, const at::Tensor& var) {
+    const Results plain = run([](const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
+                                 const at::Tensor& mean, const at::Tensor& var) {
         return at::batch_norm(x, w, b, mean, var, true, 0.1, 1e-5, false);
     });
     EXPECT_EQ(sums, 3);  // two forward, one backward
