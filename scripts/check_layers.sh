@@ -22,10 +22,11 @@ recipe:   core data image models prepare weights
 api:      core graph image models prepare walkers weights
 measure:  core data graph models prepare
 report:   core data image measure
+look:     core graph image models
 kernels:  core
 engine:   core graph kernels walkers
 search:   core data kernels measure weights
-session:  api core data engine graph image kernels measure models prepare walkers weights
+session:  api core data engine graph image kernels look measure models prepare walkers weights
 torch:    core graph kernels models walkers
 train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights
 apps:     *

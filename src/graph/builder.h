@@ -183,6 +183,9 @@ public:
     void output(std::string_view tap, const std::function<Value()>& compute);
     void output(std::string_view tap, Value value);
 
+    // All taps that have been offered so far, wanted or not.
+    const std::set<std::string>& offered() const { return offered_; }
+
     // The pruned graph; throws UsageError when a wanted tap was never offered.
     Graph finish();
 

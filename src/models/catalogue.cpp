@@ -104,4 +104,10 @@ Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
     return builder.finish();
 }
 
+std::set<std::string> offered_taps(const ModelSpec& spec) {
+    Builder builder({});
+    spec.architecture->record(builder);
+    return builder.offered();
+}
+
 }  // namespace cait

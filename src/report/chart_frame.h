@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/drawing.h"
+
 namespace cait {
 
 enum class ChartUnit { number, percent };  // percent: 0.5 is shown as 50 %
@@ -54,12 +56,15 @@ struct ChartAxis {
     ChartUnit unit = ChartUnit::number;
     std::string_view label = {};  // of the one across
 };
+void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 
 // A <figure> with title, legend and drawing; `legend` is HTML.
-std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg);
+std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg,
+                         double width = ChartPlane::kWidth, double height = ChartPlane::kHeight);
 
 // A <span> of a legend; `colour` is 1 to 5, 0 for none.
-std::string legend_entry(int colour, std::string_view name, std::string_view value);
+std::string legend_entry(int colour, std::string_view name, std::string_view value,
+                         bool dashed = false);
 
 }  // namespace cait

@@ -32,44 +32,42 @@ Points thinned(const Points& points) {
     return result;
 }
 
-std::string line(const ChartPlane& plane, const Points& points, std::size_t colour) {
-    std::string path;
-    bool drawing = false;
-    for (const auto& [x, y] : points) {
-        const bool there = std::isfinite(x) && std::isfinite(y);
-        if (there)
-            path +=
-                fmt::format("{}{:.1f} {:.1f}", drawing ? "L" : "M", plane.across(x), plane.down(y));
-        drawing = there;
-    }
-    // The last point gets a dot: a line of one point is nothing to see.
-    std::string svg = fmt::format("<path class=\"line s{}\" d=\"{}\"/>\n", colour, path);
-    const auto last = std::ranges::find_if(points.rbegin(), points.rend(), [](const auto& p) {
-        return std::isfinite(p.first) && std::isfinite(p.second);
-    });
-    if (last != points.rend())
-        svg += fmt::format("<circle class=\"dot s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n",
-                           colour, plane.across(last->first), plane.down(last->second));
-    return svg;
+// "s1" to "s4", then the same dashed.
+std::string series_style(std::size_t index) {
+    return fmt::format("s{}{}", index % kColours + 1, index / kColours % 2 == 1 ? " dash" : "");
 }
 
-std::string legend(const LineChart& chart) {
-    std::string html;
+void draw_line(Drawing& drawing, const ChartPlane& plane, const Points& points, std::size_t index,
+               bool every_point) {
+    Drawing::Path path{"line " + series_style(index), {}};
+    for (const auto& [x, y] : points) path.points.push_back({plane.across(x), plane.down(y)});
+    drawing.add(path);
+    // The last point gets a dot: a line of one point is nothing to see.
+    std::vector<DrawingPoint> there;
+    std::ranges::copy_if(path.points, std::back_inserter(there), &DrawingPoint::is_there);
+    if (!every_point && !there.empty()) there.erase(there.begin(), there.end() - 1);
+    for (const DrawingPoint& point : there)
+        drawing.add(Drawing::Disc{fmt::format("dot s{}", index % kColours + 1), point,
+                                  every_point ? 2.75 : 3.5, ""});
+}
+
+std::vector<FigureKey> keys_of(const LineChart& chart) {
+    std::vector<FigureKey> keys;
     for (std::size_t i = 0; i < chart.series.size(); ++i) {
         const ChartSeries& series = chart.series[i];
         const auto last =
             std::ranges::find_if(series.points.rbegin(), series.points.rend(),
                                  [](const auto& p) { return std::isfinite(p.second); });
         if (last == series.points.rend()) continue;
-        html += legend_entry(int(i % kColours + 1), series.name,
-                             chart_number(last->second, chart.unit));
+        keys.push_back({series_style(i), series.name,
+                        chart.every_point ? "" : chart_number(last->second, chart.unit)});
     }
-    return html;
+    return keys;
 }
 
 }  // namespace
 
-std::string line_chart_html(const LineChart& chart) {
+Figure line_figure(const LineChart& chart) {
     ChartRange x, y;
     std::vector<Points> lines;
     for (const ChartSeries& series : chart.series) {
@@ -84,13 +82,24 @@ std::string line_chart_html(const LineChart& chart) {
     const std::vector<double> y_ticks = axis_ticks(y.low, y.high);
     y = {y_ticks.front(), y_ticks.back()};
     std::vector<double> x_ticks = x.high > x.low ? axis_ticks(x.low, x.high) : std::vector{x.low};
-    std::erase_if(x_ticks, [&](double tick) { return tick < x.low || tick > x.high; });
+    // Layers and steps are whole: so are their ticks.
+    const bool whole = std::ranges::all_of(chart.series, [](const ChartSeries& series) {
+        return std::ranges::all_of(series.points,
+                                   [](const auto& p) { return p.first == std::floor(p.first); });
+    });
+    std::erase_if(x_ticks, [&](double tick) {
+        return tick < x.low || tick > x.high || (whole && tick != std::floor(tick));
+    });
 
     const ChartPlane plane(x, y);
-    std::string svg = axes_svg(plane, {std::move(x_ticks), ChartUnit::number, chart.x_label},
-                               {y_ticks, chart.unit});
-    for (std::size_t i = 0; i < lines.size(); ++i) svg += line(plane, lines[i], i % kColours + 1);
-    return chart_figure(chart.title, legend(chart), svg);
+    Drawing drawing(ChartPlane::kWidth, ChartPlane::kHeight);
+    draw_axes(drawing, plane, {std::move(x_ticks), ChartUnit::number, chart.x_label},
+              {y_ticks, chart.unit});
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        draw_line(drawing, plane, lines[i], i, chart.every_point);
+    return {chart.name, chart.title, chart.y_label, keys_of(chart), std::move(drawing)};
 }
+
+std::string line_chart_html(const LineChart& chart) { return figure_html(line_figure(chart)); }
 
 }  // namespace cait

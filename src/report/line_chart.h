@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/chart_frame.h"
+#include "report/figure.h"
 
 namespace cait {
 
@@ -15,12 +16,17 @@ struct ChartSeries {
 };
 
 struct LineChart {
-    std::string title;
-    std::string x_label;
+    std::string title = {};
+    std::string x_label = {};
     ChartUnit unit = ChartUnit::number;
-    bool from_zero = false;           // the axis starts at 0 even where no value is near it
-    std::vector<ChartSeries> series;  // up to 4 have colours of their own
+    bool from_zero = false;                // the axis starts at 0 even where no value is near it
+    std::vector<ChartSeries> series = {};  // 4 have colours of their own; the next 4 are dashed
+    bool every_point = false;  // a dot for each, not for the last one only, and no value in the key
+    std::string name = {}, y_label = {};  // of the figure
 };
+
+// Empty when there is no finite point.
+Figure line_figure(const LineChart& chart);
 
 // A <figure> with title, legend (each series with its last value) and drawing. Empty when there is
 // no finite point.

@@ -1,22 +1,13 @@
 // How a report looks: one column on a phone, two charts side by side on a desk, light or dark as
 // the reader's system is.
 #include "report/report_parts.h"
+#include "report/theme.h"
 
 namespace cait {
 
-std::string report_style() {
-    return R"css(:root {
-  color-scheme: light dark;
-  --page: #f7f7f5; --card: #ffffff; --ink: #1d1f21; --dim: #62676d; --rule: #e3e3df;
-  --s1: #2f6fc4; --s2: #d9692b; --s3: #2a8f72; --s4: #8658b5; --s5: #9a9fa5; --on: #ffffff;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #141618; --card: #1c1f22; --ink: #e6e7e8; --dim: #9aa0a6; --rule: #2e3236;
-    --s1: #5a97e6; --s2: #e58a52; --s3: #46b394; --s4: #ac85d8; --s5: #7a8087; --on: #ffffff;
-  }
-}
-* { box-sizing: border-box; }
+namespace {
+
+constexpr const char* kRules = R"css(* { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 main { max-width: 1040px; margin: 0 auto; padding: 24px 16px 64px; overflow-wrap: anywhere; }
@@ -49,11 +40,14 @@ svg text { font: 11px system-ui, sans-serif; fill: var(--dim); }
 .grid { stroke: var(--rule); fill: none; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .line.s1 { stroke: var(--s1); } .line.s2 { stroke: var(--s2); }
-.line.s3 { stroke: var(--s3); } .line.s4 { stroke: var(--s4); }
+.line.s3 { stroke: var(--s3); } .line.s4 { stroke: var(--s4); } .line.s5 { stroke: var(--s5); }
+.line.dash { stroke-dasharray: 6 4; }
+i.key.dash { height: 4px; border-radius: 0; vertical-align: middle; opacity: .7; }
 i.s1 { background: var(--s1); } i.s2 { background: var(--s2); } i.s3 { background: var(--s3); }
 i.s4 { background: var(--s4); } i.s5 { background: var(--s5); }
 rect.s1, .dot.s1, .cell { fill: var(--s1); } .dot.s2 { fill: var(--s2); }
-.dot.s3 { fill: var(--s3); } .dot.s4 { fill: var(--s4); }
+.dot.s3 { fill: var(--s3); } .dot.s4 { fill: var(--s4); } .dot.s5 { fill: var(--s5); }
+svg .strong { fill: var(--ink); }
 .band { fill: var(--s1); opacity: .16; } .band.in { opacity: .3; }
 .dot { stroke: var(--card); stroke-width: 1.5; }
 rect.muted { fill: var(--s5); }
@@ -90,6 +84,13 @@ pre { margin: 8px 0 0; padding: 14px; background: var(--page); border-radius: 8p
   overflow-x: auto; overflow-wrap: normal; }
 @media print { section, .tiles div { break-inside: avoid; } }
 )css";
+
+}  // namespace
+
+std::string report_style() {
+    return ":root { color-scheme: light dark; --on: #ffffff; " + theme_variables(kLightTheme) +
+           " }\n@media (prefers-color-scheme: dark) { :root { " + theme_variables(kDarkTheme) +
+           " } }\n" + kRules;
 }
 
 }  // namespace cait

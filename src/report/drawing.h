@@ -1,0 +1,79 @@
+// What a chart consists of, before it becomes SVG or pixels: lines, discs, rectangles, texts and
+// pictures, each with the style that the page's CSS and the rasteriser know it by.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "image/image.h"
+#include "report/theme.h"
+
+namespace cait {
+
+struct DrawingPoint {
+    double x = 0;
+    double y = 0;
+    bool is_there() const { return std::isfinite(x) && std::isfinite(y); }
+};
+
+class Drawing {
+public:
+    enum class Anchor { start, middle, end };
+
+    struct Path {
+        std::string style;
+        std::vector<DrawingPoint> points;  // one that is not finite leaves a gap
+    };
+    struct Disc {
+        std::string style;
+        DrawingPoint centre;
+        double radius = 0;
+        std::string title;  // shown under the pointer; may be empty
+    };
+    struct Rectangle {
+        std::string style;
+        double left = 0, top = 0, width = 0, height = 0;
+    };
+    struct Text {
+        std::string style;
+        DrawingPoint at;  // on the base line
+        std::string text;
+        Anchor anchor = Anchor::start;
+    };
+    struct Picture {  // its pixels stay squares, however large it is drawn
+        Image image;
+        double left = 0, top = 0, width = 0, height = 0;
+    };
+    using Element = std::variant<Path, Disc, Rectangle, Text, Picture>;
+
+    Drawing(double width, double height) : width_(width), height_(height) {}
+    double width() const { return width_; }
+    double height() const { return height_; }
+
+    void add(Element element) { elements_.push_back(std::move(element)); }
+    // Another drawing, moved down.
+    void add(const Drawing& other, double down);
+
+    const std::vector<Element>& elements() const { return elements_; }
+
+    std::string svg() const;  // the elements, without <svg> around them
+
+private:
+    double width_, height_;
+    std::vector<Element> elements_;
+};
+
+// Styles: "grid" and "diagonal" (dashed) for lines that help, "line sN" with N from 1 to 5 and
+// "line sN dash" for those of values, "dot sN", "key sN" (a square of a legend), "tick" for small
+// texts, "title" and "strong" for others, "card" for the ground.
+inline constexpr double kTextHeight = 11;  // of "tick", in units of the drawing
+
+// A file of its own, in the reader's light or dark.
+std::string svg_file(const Drawing& drawing, const std::string& title);
+
+// `scale` pixels a unit.
+Image rasterised(const Drawing& drawing, const Theme& theme, int scale = 2);
+
+}  // namespace cait

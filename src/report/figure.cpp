@@ -1,0 +1,87 @@
+#include "report/figure.h"
+
+#include <algorithm>
+
+#include "core/atomic_file.h"
+#include "image/codec/encode.h"
+#include "image/draw/draw.h"
+#include "report/chart_frame.h"
+#include "report/html.h"
+
+namespace cait {
+
+namespace {
+
+constexpr double kMargin = 12;
+constexpr double kLetter = 6;  // width of one, in both fonts
+
+std::string key_text(const FigureKey& key) {
+    return key.value.empty() ? key.name : key.name + "  " + key.value;
+}
+
+// Keys beside each other, in as many rows as they need. Returns where the last row ends.
+double draw_keys(Drawing& drawing, const std::vector<FigureKey>& keys, double top) {
+    constexpr double kRow = 16, kSquare = 10, kGap = 18;
+    double left = kMargin, base = top;
+    for (const FigureKey& key : keys) {
+        const std::string text = key_text(key);
+        const double square = key.style.empty() ? 0 : kSquare + 6;
+        const double width = square + kLetter * double(text.size());
+        if (left > kMargin && left + width > drawing.width() - kMargin) {
+            left = kMargin;
+            base += kRow;
+        }
+        const bool dashed = key.style.ends_with(" dash");
+        if (dashed)
+            drawing.add(Drawing::Path{"line " + key.style,
+                                      {{left - 2, base + 6}, {left + kSquare + 2, base + 6}}});
+        else if (square > 0)
+            drawing.add(Drawing::Rectangle{"key " + key.style, left, base + 1, kSquare, kSquare});
+        drawing.add(Drawing::Text{"strong", {left + square, base + 10}, text});
+        left += width + kGap;
+    }
+    return keys.empty() ? top : base + kRow;
+}
+
+}  // namespace
+
+std::string figure_html(const Figure& figure) {
+    if (figure.empty()) return {};
+    std::string legend =
+        figure.label.empty() ? "" : "<span>" + html_text(figure.label) + "</span> ";
+    for (const FigureKey& key : figure.keys) {
+        const int colour = key.style.empty() ? 0 : key.style[1] - '0';
+        legend += legend_entry(colour, key.name, key.value, key.style.ends_with(" dash"));
+    }
+    return chart_figure(figure.title, legend, figure.drawing.svg(), figure.drawing.width(),
+                        figure.drawing.height());
+}
+
+Drawing whole_drawing(const Figure& figure) {
+    constexpr double kTitle = 34, kLabel = 16;
+    Drawing head(figure.drawing.width(), 0);
+    // A title that is too long for the picture is cut there, not in the page.
+    const auto letters = std::size_t((figure.drawing.width() - 2 * kMargin) / kLetter);
+    head.add(Drawing::Text{"title", {kMargin, 22}, cut_text(figure.title, letters)});
+    double height = kTitle;
+    if (!figure.label.empty()) {
+        head.add(Drawing::Text{"tick", {kMargin, height + 6}, figure.label});
+        height += kLabel;
+    }
+    height = draw_keys(head, figure.keys, height);
+    Drawing whole(figure.drawing.width(), height + figure.drawing.height() + 6);
+    whole.add(head, 0);
+    whole.add(figure.drawing, height);
+    return whole;
+}
+
+void write_figure(const std::filesystem::path& folder, const Figure& figure) {
+    if (figure.empty()) return;
+    const Drawing whole = whole_drawing(figure);
+    AtomicFile svg(folder / (figure.name + ".svg"));
+    svg.write(svg_file(whole, figure.title));
+    svg.commit();
+    write_image(folder / (figure.name + ".png"), rasterised(whole, kLightTheme));
+}
+
+}  // namespace cait
