@@ -31,12 +31,13 @@ public:
         }
     }
 
-    // Branches that stand side by side in a layer are shown by their mean.
+    // Branches that stand side by side in a layer are shown by their mean; layers of the class
+    // token alone are another matter.
     void add(const std::string& model, const std::vector<std::pair<Branch, double>>& values) {
         for (const BranchKind kind : kKinds) {
             std::map<std::int64_t, std::pair<double, int>> layers;  // sum, count
             for (const auto& [branch, value] : values) {
-                if (branch.kind != kind) continue;
+                if (branch.kind != kind || branch.of_class) continue;
                 layers[branch.layer].first += value;
                 ++layers[branch.layer].second;
             }
@@ -61,7 +62,8 @@ private:
 
 nlohmann::json to_json(const Branch& branch) {
     return {{"layer", branch.layer},
-            {"branch", branch.kind == BranchKind::exchange ? "attention" : "mlp"}};
+            {"branch", branch.kind == BranchKind::exchange ? "attention" : "mlp"},
+            {"class_layer", branch.of_class}};
 }
 
 }  // namespace
@@ -69,12 +71,14 @@ nlohmann::json to_json(const Branch& branch) {
 Finding analyze_residual(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
     BranchCharts charts("residual", "Share of the residual branches",
                         "norm of what a branch adds / norm of what it is added to");
-    Finding finding{{"Residual branches",
-                     "How much each branch adds to what comes in, mean over the images (figure 3.6 "
-                     "of the thesis). Layers behind the blocks are those of the class token.",
-                     {},
-                     {}},
-                    nlohmann::json::array()};
+    Finding finding{
+        {"Residual branches",
+         "How much each branch adds to what comes in, mean over the images (figure 3.6 "
+         "of the thesis). Layers of the class token alone are in the numbers: it starts "
+         "small, so that what is added to it is many times as large.",
+         {},
+         {}},
+        nlohmann::json::array()};
     for_fitting("residual", subjects, [&](Subject& subject) {
         nlohmann::json layers = nlohmann::json::array();
         std::vector<std::pair<Branch, double>> values;

@@ -95,8 +95,9 @@ SheetStyle sheet_style(const AttendArguments& arguments, const std::vector<Looke
     // Where a photograph has a row of two, three of them stand beside each other.
     style.columns = columns > 2 ? columns : std::min<std::int64_t>(6, columns * photographs);
     style.side = side;
+    const std::int64_t least = side < 160 ? 1 : 2;  // as a sheet has them otherwise
     style.text_scale =
-        int(std::clamp<std::int64_t>((side + kPixelsPerScale / 2) / kPixelsPerScale, 2, 16));
+        int(std::clamp<std::int64_t>((side + kPixelsPerScale / 2) / kPixelsPerScale, least, 16));
     style.title = arguments.map == "rollout" ? "attention rollout" : "class attention";
     if (models.size() == 1) style.title = models[0].name() + ": " + style.title;
     return style;

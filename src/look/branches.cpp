@@ -13,6 +13,22 @@ std::int64_t number_setting(const ModelSpec& spec, const char* key, std::int64_t
     return found == settings.end() ? otherwise : std::stoll(found->second);
 }
 
+// Blocks that all patches go through; layers of the class token alone come behind them.
+std::int64_t block_count(const ModelSpec& spec, std::int64_t layers) {
+    if (const std::int64_t depth = number_setting(spec, "depth", 0); depth > 0) return depth;
+    const std::set<std::string> taps = offered_taps(spec);
+    return layers - std::ranges::count_if(taps, [](const std::string& tap) {
+               return tap.starts_with("class_attention.");
+           });
+}
+
+template <class Entry>
+void mark_class_layers(const ModelSpec& spec, std::vector<Entry>& entries) {
+    if (entries.empty()) return;
+    const std::int64_t blocks = block_count(spec, entries.back().branch.layer + 1);
+    for (Entry& entry : entries) entry.branch.of_class = entry.branch.layer >= blocks;
+}
+
 // Blocks with one branch each come first, in PatchConvNet alone; then all have two halves, which
 // DeiT III may have several of side by side.
 Branch branch_of(std::int64_t number, std::int64_t single, std::int64_t side_by_side) {
@@ -36,6 +52,7 @@ std::vector<RatioTap> ratio_taps(const ModelSpec& spec) {
     for (const std::int64_t number : numbers)
         taps.push_back(
             {fmt::format("{}{}", kPrefix, number), branch_of(number, single, side_by_side)});
+    mark_class_layers(spec, taps);
     return taps;
 }
 
@@ -53,6 +70,7 @@ std::vector<ScaleParam> scale_params(const ModelSpec& spec) {
                               {layer - 1,  // blocks count from 1 there
                                names.size() == 1 || i < names.size() / 2 ? BranchKind::exchange
                                                                          : BranchKind::mlp}});
+    mark_class_layers(spec, params);
     return params;
 }
 

@@ -18,6 +18,7 @@ enum class BranchKind {
 struct Branch {
     std::int64_t layer = 0;  // block that it stands in; class layers are counted on
     BranchKind kind = BranchKind::exchange;
+    bool of_class = false;  // of a layer that works on the class token alone
 };
 
 struct RatioTap {

@@ -62,7 +62,9 @@ Drawing whole_drawing(const Figure& figure) {
     Drawing head(figure.drawing.width(), 0);
     // A title that is too long for the picture is cut there, not in the page.
     const auto letters = std::size_t((figure.drawing.width() - 2 * kMargin) / kLetter);
-    head.add(Drawing::Text{"title", {kMargin, 22}, cut_text(figure.title, letters)});
+    head.add(Drawing::Text{"title",
+                           {kMargin, 22},
+                           fit_text(figure.title, std::int64_t(letters) * std::int64_t(kLetter))});
     double height = kTitle;
     if (!figure.label.empty()) {
         head.add(Drawing::Text{"tick", {kMargin, height + 6}, figure.label});

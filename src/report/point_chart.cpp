@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "report/html.h"
-
 namespace cait {
 
 std::optional<LineFit> fit_line(const std::vector<std::pair<double, double>>& points) {
@@ -124,20 +122,14 @@ Figure point_figure(const PointChart& chart) {
         std::vector<NamedPoint> members;
         std::ranges::copy_if(chart.points, std::back_inserter(members),
                              [&](const NamedPoint& one) { return one.group == groups[g]; });
-        std::ranges::sort(members, {}, &NamedPoint::x);
-        Drawing::Path path{"line " + colour, {}};
-        for (const NamedPoint& one : members)
-            path.points.push_back({plane.across(one.x), plane.down(one.y)});
-        if (!groups[g].empty() && members.size() > 1) figure.drawing.add(path);
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            figure.drawing.add(
-                Drawing::Disc{"dot " + colour, path.points[i], 4.5, members[i].name});
-            labels.keep_free(path.points[i]);
+        for (const NamedPoint& one : members) {
+            const DrawingPoint place{plane.across(one.x), plane.down(one.y)};
+            figure.drawing.add(Drawing::Disc{"dot " + colour, place, 4.5, one.name});
+            labels.keep_free(place);
         }
     }
     for (const NamedPoint& one : chart.points)
-        labels.add(figure.drawing, {plane.across(one.x), plane.down(one.y)},
-                   cut_text(one.name, 30));
+        labels.add(figure.drawing, {plane.across(one.x), plane.down(one.y)}, one.name);
     return figure;
 }
 

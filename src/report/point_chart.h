@@ -25,7 +25,7 @@ std::optional<LineFit> fit_line(const std::vector<std::pair<double, double>>& po
 struct NamedPoint {
     std::string name;
     double x = 0, y = 0;
-    std::string group;  // points of one group have a colour and are joined; may be empty
+    std::string group;  // points of one group have a colour; may be empty
 };
 
 struct PointChart {

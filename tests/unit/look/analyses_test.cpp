@@ -35,13 +35,14 @@ TEST(Branches, AreNamedByLayerAndKind) {
         std::string text;
         for (const RatioTap& tap : ratio_taps(configure(name, settings)))
             text += fmt::format("{}{} ", tap.branch.layer,
-                                tap.branch.kind == BranchKind::mlp ? "m" : "a");
+                                (tap.branch.of_class ? "c" : "") +
+                                    std::string(tap.branch.kind == BranchKind::mlp ? "m" : "a"));
         return text;
     };
     EXPECT_EQ(of("deit_tiny_patch16_224", test::kSmall), "0a 0m 1a 1m ");
-    EXPECT_EQ(of("cait_xxs24_224", test::kSmall), "0a 0m 1a 1m 2a 2m 3a 3m ");
+    EXPECT_EQ(of("cait_xxs24_224", test::kSmall), "0a 0m 1a 1m 2ca 2cm 3ca 3cm ");
     EXPECT_EQ(of("deit3_small_patch16_18x2", test::kSmall), "0a 0a 0m 0m 1a 1a 1m 1m ");
-    EXPECT_EQ(of("patchconvnet_s60", test::kSmall), "0a 1a 2a 2m ");
+    EXPECT_EQ(of("patchconvnet_s60", test::kSmall), "0a 1a 2ca 2cm ");
     SettingList mlp = test::kSmall;
     std::erase_if(mlp, [](const auto& setting) { return setting.first == "heads"; });
     EXPECT_EQ(of("resmlp_12_224", mlp), "0a 0m 1a 1m ");

@@ -124,14 +124,14 @@ TEST(PointChart, FitsALineAsNumPyDoes) {
     EXPECT_FALSE(fit_line({{1, 2}, {1, 3}}));
 }
 
-TEST(PointChart, NamesItsPointsAndJoinsGroups) {
+TEST(PointChart, NamesItsPointsAndColoursGroups) {
     PointChart chart{.name = "cost", .title = "Cost", .x_label = "GMAC", .y_label = "top-1"};
     EXPECT_TRUE(point_figure(chart).empty());
     chart.points = {{"small", 1, 0.7, "a"}, {"large", 5, 0.8, "a"}, {"other", 3, 0.75, "b"}};
     chart.y_unit = ChartUnit::percent;
     const std::string svg = point_figure(chart).drawing.svg();
     EXPECT_THAT(svg, AllOf(HasSubstr(">small</text>"), HasSubstr("<title>large</title>"),
-                           HasSubstr("class=\"line s1\""), Not(HasSubstr("class=\"line s2\"")),
+                           HasSubstr("class=\"dot s1\""), HasSubstr("class=\"dot s2\""),
                            Not(HasSubstr("diagonal"))));
     chart.fit = true;
     const Figure fitted = point_figure(chart);
