@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "analyze.h"
-#include "look/layer_values.h"
-#include "look/map_similarity.h"
-#include "look/patch_filters.h"
+#include "inside/layer_values.h"
+#include "inside/map_similarity.h"
+#include "inside/patch_filters.h"
 #include "report/line_chart.h"
 #include "report/matrix_chart.h"
 

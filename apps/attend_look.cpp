@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "api/describe.h"
-#include "look/rollout.h"
+#include "inside/rollout.h"
 #include "measure/finite_logits.h"
 
 namespace cait::app {

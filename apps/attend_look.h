@@ -10,8 +10,8 @@
 #include "attend.h"
 #include "core/memory_budget.h"
 #include "image/ops/resize.h"
-#include "look/attention_map.h"
-#include "look/class_layers.h"
+#include "inside/attention_map.h"
+#include "inside/class_layers.h"
 #include "prepare/preparer.h"
 
 namespace cait::app {

@@ -14,6 +14,13 @@
 #include "core/suggest.h"
 #include "core/version.h"
 #include "output.h"
+#include "serve.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+// The sandbox forbids what AddressSanitizer's search for leaks needs (ptrace).
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+#endif
 
 namespace {
 
@@ -70,8 +77,10 @@ int run(int argc, char** argv) {
     add_analyze_command(app, invocation);
     add_eval_command(app, invocation);
     add_embed_command(app, invocation);
+    add_study_command(app, invocation);
     add_index_command(app, invocation);
     add_search_command(app, invocation);
+    add_serve_command(app, invocation);
     add_forward_command(app, invocation);
     add_preprocess_command(app);
     add_weights_command(app);

@@ -34,6 +34,7 @@ void add_attend_command(CLI::App& app, const Invocation& invocation);
 void add_analyze_command(CLI::App& app, const Invocation& invocation);
 void add_preprocess_command(CLI::App& app);
 void add_embed_command(CLI::App& app, const Invocation& invocation);
+void add_study_command(CLI::App& app, const Invocation& invocation);
 void add_index_command(CLI::App& app, const Invocation& invocation);
 void add_search_command(CLI::App& app, const Invocation& invocation);
 

@@ -19,6 +19,7 @@
 #include "output.h"
 #include "progress.h"
 #include "recipe/model_settings.h"
+#include "recipe/recipe_data.h"
 #include "recipe/recipe_keys.h"
 #include "sandboxed.h"
 
@@ -31,8 +32,8 @@ struct PreviewArguments {
     std::string recipe = "deit";
     std::vector<std::string> set;
     std::string output;
-    std::size_t count = 24;
-    std::int64_t columns = 6;
+    std::optional<std::size_t> count;
+    std::optional<std::int64_t> columns;
     std::optional<std::int64_t> size;
     std::optional<std::uint64_t> seed;
 };
@@ -41,6 +42,8 @@ constexpr std::int64_t kUsualSize = 224;
 constexpr std::int64_t kSmall = 64;          // images up to this size are shown at their own
 constexpr std::int64_t kSmallestTile = 112;  // smaller images are enlarged
 constexpr std::size_t kBatch = 8;            // images that are mixed with each other
+constexpr std::size_t kUsualRows = 4;
+constexpr std::int64_t kUsualColumns = 6;
 
 // The images of a data set in a random order, without those that cannot be read.
 class RandomImages {
@@ -83,8 +86,20 @@ bool is_plain(const PreviewArguments& arguments) {
     return arguments.recipe == "none" && arguments.set.empty();
 }
 
+// Unless the user says how many: a row has all views of an image.
+void choose_layout(PreviewArguments& arguments, const Recipe& recipe) {
+    const ViewsPart& views = recipe.views;
+    if (!arguments.columns) {
+        arguments.columns = kUsualColumns;
+        if (views.name == ViewsKind::same) arguments.columns = 1 + views.count;
+        if (views.name == ViewsKind::multi_crop)
+            arguments.columns = 1 + views.globals + views.locals;
+    }
+    if (!arguments.count) arguments.count = kUsualRows * std::size_t(*arguments.columns);
+}
+
 std::size_t tiles_per_image(const PreviewArguments& arguments) {
-    return is_plain(arguments) ? 1 : std::size_t(arguments.columns);
+    return is_plain(arguments) ? 1 : std::size_t(*arguments.columns);
 }
 
 Recipe chosen_recipe(const PreviewArguments& arguments) {
@@ -92,6 +107,8 @@ Recipe chosen_recipe(const PreviewArguments& arguments) {
     set_recipe_values(recipe, recipe_settings(arguments.set));
     if (arguments.seed) recipe.train.seed = std::int64_t(*arguments.seed);
     check(recipe);
+    if (const std::string note = fit_views_to_model(recipe); !note.empty())
+        print_error("note: {}\n", note);
     return recipe;
 }
 
@@ -111,7 +128,8 @@ std::int64_t tile_side(ImageSize size) {
     return side * std::max((kSmallestTile + side - 1) / side, std::int64_t(1));
 }
 
-// Rows of tiles: an image as it is, framed, then its variants; with one column only a variant.
+// Rows of tiles: an image as it is, framed, then its views, those of the first epoch before those
+// of the next; with one column only a view.
 class SheetRows {
 public:
     SheetRows(const PreviewArguments& arguments, const Dataset& dataset, const Recipe& recipe,
@@ -122,13 +140,14 @@ public:
           columns_(tiles_per_image(arguments)),
           maker_(recipe, size, dataset.classes()) {}
 
-    // The images' rows. A column of them is one batch of one epoch.
+    // The images' rows. A column of them is one view of one batch of one epoch.
     void add(std::span<const ShownImage> images, std::uint64_t batch,
              std::vector<SheetTile>& tiles) {
         std::vector<std::vector<SheetTile>> columns;
         if (plain_ || columns_ > 1) columns.push_back(originals(images));
-        for (std::uint64_t epoch = 0; columns.size() < columns_; ++epoch)
-            columns.push_back(maker_.tiles(images, {epoch, batch}));
+        const std::uint64_t views = maker_.views();
+        for (std::uint64_t i = 0; columns.size() < columns_; ++i)
+            columns.push_back(maker_.tiles(images, {i / views, batch}, i % views));
         for (std::size_t row = 0; row < images.size(); ++row)
             for (std::vector<SheetTile>& column : columns) tiles.push_back(std::move(column[row]));
     }
@@ -165,9 +184,11 @@ void print_result(const PreviewArguments& arguments, const Image& sheet, std::si
               sheet.height, tiles, images, size.width, size.height);
 }
 
-void run(const PreviewArguments& arguments) {
+void run(PreviewArguments& arguments) {
     enter_sandbox_for({arguments.output});
     const Recipe recipe = chosen_recipe(arguments);
+    choose_layout(arguments, recipe);
+    const std::size_t count = *arguments.count;
     const DatasetPtr dataset = arguments.data.open_training_part();
     OutputFile(arguments.output).not_in_data(arguments.data.uri).not_in(*dataset);
     RandomImages images(*dataset, std::uint64_t(recipe.train.seed));
@@ -177,8 +198,8 @@ void run(const PreviewArguments& arguments) {
     std::size_t shown = 0;
     const std::size_t per_image = tiles_per_image(arguments);
     Progress progress("preview", "tiles");
-    for (std::uint64_t batch = 0; tiles.size() < arguments.count; ++batch) {
-        const std::size_t missing = (arguments.count - tiles.size() + per_image - 1) / per_image;
+    for (std::uint64_t batch = 0; tiles.size() < count; ++batch) {
+        const std::size_t missing = (count - tiles.size() + per_image - 1) / per_image;
         const std::vector<ShownImage> block = images.next(std::min(kBatch, missing));
         if (block.empty()) break;
         if (!rows) {
@@ -187,15 +208,15 @@ void run(const PreviewArguments& arguments) {
         }
         shown += block.size();
         rows->add(block, batch, tiles);
-        progress.update(std::min(tiles.size(), arguments.count), arguments.count);
+        progress.update(std::min(tiles.size(), count), count);
     }
     if (tiles.empty())
         throw BadImagesError(
             fmt::format("{}: {}", dataset->source(), describe(images.bad(), dataset->size())),
             images.bad());
-    tiles.resize(std::min(tiles.size(), arguments.count));
+    tiles.resize(std::min(tiles.size(), count));
     SheetStyle style;
-    style.columns = arguments.columns;
+    style.columns = *arguments.columns;
     style.side = tile_side(size);
     style.title =
         fmt::format("{}, {}, seed {}", arguments.data.uri, arguments.recipe, recipe.train.seed);
@@ -224,14 +245,13 @@ void add_data_preview(CLI::App& data) {
     add_recipe_settings(*command, arguments->set);
     command->add_option("--output", arguments->output, "The .png or .jpg file to write")
         ->required();
-    command->add_option("--count", arguments->count, "How many tiles")
-        ->check(CLI::Range(1, 10'000))
-        ->capture_default_str();
+    command->add_option("--count", arguments->count, "How many tiles; default: four rows")
+        ->check(CLI::Range(1, 10'000));
     command
         ->add_option("--columns", arguments->columns,
-                     "Tiles in a row: the image as it is, framed, then variants of it")
-        ->check(CLI::Range(1, 100))
-        ->capture_default_str();
+                     "Tiles in a row: the image as it is, framed, then variants of it; default: 6, "
+                     "for a recipe with [views] all of them")
+        ->check(CLI::Range(1, 100));
     command
         ->add_option("--size", arguments->size,
                      "Pixels that the model sees; default: those of the recipe's model; for a "

@@ -39,10 +39,53 @@ TileMaker::TileMaker(const Recipe& recipe, ImageSize size, std::vector<std::stri
       spread_(float(recipe.loss.smoothing) / float(classes_.size())) {
     const Mixup mixup = mixup_settings(recipe, std::int64_t(classes_.size()));
     if (mixup.active()) mix_ = batch_mixing(recipe, mixup, size);
+    if (recipe.views.name != ViewsKind::none)
+        views_ = view_transform(recipe, transform_.settings());
+    if (recipe.views.name == ViewsKind::multi_crop)
+        crops_.emplace(multi_crop_settings(recipe.views, size, kImageNetMean, kImageNetStd));
+}
+
+std::uint64_t TileMaker::views() const {
+    std::int64_t count = views_ ? 0 : 1;
+    if (views_)
+        for (const ViewTransform::Group& group : views_->groups) count += group.count;
+    return std::uint64_t(count);
 }
 
 std::vector<SheetTile> TileMaker::tiles(std::span<const ShownImage> images,
-                                        const Position& position) {
+                                        const Position& position, std::uint64_t view) {
+    return views_ ? view_tiles(images, position, view) : batch_tiles(images, position);
+}
+
+std::vector<SheetTile> TileMaker::view_tiles(std::span<const ShownImage> images,
+                                             const Position& position, std::uint64_t view) {
+    ImageSize size{transform_.settings().height, transform_.settings().width};
+    if (crops_) size = crops_->size(view);
+    std::vector<float> values(std::size_t(3 * size.height * size.width));
+    std::vector<SheetTile> result;
+    for (const ShownImage& image : images) {
+        const SampleKey own = key(image, position, view);
+        views_->write(image.image, own, values);
+        result.push_back({to_image(values, size), view_text(image, own)});
+    }
+    return result;
+}
+
+// "shirt", "local 3" and "jitter blur".
+std::string TileMaker::view_text(const ShownImage& image, const SampleKey& key) const {
+    const std::string& label = classes_[std::size_t(image.label)];
+    if (!crops_) return fmt::format("{}\nview {}\n{}", label, key.view + 1, operations(key));
+    const auto globals = std::uint64_t(crops_->settings().globals);
+    const bool local = key.view >= globals;
+    const ViewDraw drawn = crops_->draw(image.image.width, image.image.height, key);
+    return fmt::format("{}\n{} {}\n{}{}{}{}", label, local ? "local" : "global",
+                       key.view + 1 - (local ? globals : 0), drawn.jitter ? "jitter " : "",
+                       drawn.grey ? "grey " : "", drawn.radius ? "blur " : "",
+                       drawn.solarized ? "solarize" : "");
+}
+
+std::vector<SheetTile> TileMaker::batch_tiles(std::span<const ShownImage> images,
+                                              const Position& position) {
     const TrainSettings& settings = transform_.settings();
     Batch batch;
     batch.size = images.size() + images.size() % 2;  // images are mixed in pairs
@@ -60,19 +103,21 @@ std::vector<SheetTile> TileMaker::tiles(std::span<const ShownImage> images,
     if (mix_) mix_(batch);
     std::vector<SheetTile> result;
     for (std::size_t i = 0; i < images.size(); ++i)
-        result.push_back({to_image(values.subspan(i * each, each)),
-                          labels(batch, i) + "\n" + operations(key(images[i], position))});
+        result.push_back(
+            {to_image(values.subspan(i * each, each), {settings.height, settings.width}),
+             labels(batch, i) + "\n" + operations(key(images[i], position))});
     return result;
 }
 
-SampleKey TileMaker::key(const ShownImage& image, const Position& position) const {
-    return {seed_, position.epoch, image.index, 0};
+SampleKey TileMaker::key(const ShownImage& image, const Position& position,
+                         std::uint64_t view) const {
+    return {seed_, position.epoch, image.index, 0, view};
 }
 
 // Back from what the model reads: the noise of random erasing is to be seen too.
-Image TileMaker::to_image(std::span<const float> values) const {
+Image TileMaker::to_image(std::span<const float> values, ImageSize size) const {
     const TrainSettings& settings = transform_.settings();
-    Image result = Image::blank(settings.width, settings.height, 3);
+    Image result = Image::blank(size.width, size.height, 3);
     const std::size_t plane = values.size() / 3;
     for (std::size_t c = 0; c < 3; ++c)
         for (std::size_t i = 0; i < plane; ++i) {

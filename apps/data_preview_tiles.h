@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/image_size.h"
+#include "data/augment/multi_crop.h"
 #include "data/augment/train_transform.h"
 #include "data/batch.h"
 #include "image/draw/contact_sheet.h"
@@ -32,20 +34,31 @@ class TileMaker {
 public:
     TileMaker(const Recipe& recipe, ImageSize size, std::vector<std::string> classes);
 
-    // One tile per image, all of them in one batch. The caption has the labels that training would
-    // ask for, and what the policy did.
-    std::vector<SheetTile> tiles(std::span<const ShownImage> images, const Position& position);
+    // Of each image in an epoch.
+    std::uint64_t views() const;
+
+    // One tile per image, all of them in one batch, of the view of that number. The caption has the
+    // labels that training would ask for, and what the policy or the view's chances did.
+    std::vector<SheetTile> tiles(std::span<const ShownImage> images, const Position& position,
+                                 std::uint64_t view);
 
 private:
-    SampleKey key(const ShownImage& image, const Position& position) const;
-    Image to_image(std::span<const float> values) const;
+    std::vector<SheetTile> batch_tiles(std::span<const ShownImage> images,
+                                       const Position& position);
+    std::vector<SheetTile> view_tiles(std::span<const ShownImage> images, const Position& position,
+                                      std::uint64_t view);
+    SampleKey key(const ShownImage& image, const Position& position, std::uint64_t view = 0) const;
+    Image to_image(std::span<const float> values, ImageSize size) const;
+    std::string view_text(const ShownImage& image, const SampleKey& key) const;
     std::string labels(const Batch& batch, std::size_t place) const;
     std::string operations(const SampleKey& key) const;
 
     std::uint64_t seed_;
     TrainTransform transform_;
     TrainWorkspace workspace_;
-    std::function<void(Batch&)> mix_;  // none where the recipe does not mix
+    std::function<void(Batch&)> mix_;     // none where the recipe does not mix
+    std::optional<ViewTransform> views_;  // where the recipe has several
+    std::optional<MultiCrop> crops_;
     std::vector<std::string> classes_;
     float spread_;  // what label smoothing gives to every class
 };

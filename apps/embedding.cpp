@@ -38,7 +38,7 @@ void EmbedArguments::add_to(CLI::App& command) {
                     "Which layer: features (the trunk's output), logits, tokens (their mean) …")
         ->capture_default_str();
     command.add_flag("--flip", flip, "Mean of the vectors of image and mirror image");
-    executor.batch = 32;
+    executor.batch = ExecutorOptions::kBySize;
     executor.add_to(command);
     add_threads_option(command, threads);
     command.add_flag("--skip-bad", skip_bad,
@@ -62,7 +62,8 @@ EmbedSubject EmbedSubject::of_files(const std::vector<std::string>& words) {
 Embedder::Embedder(const EmbedArguments& arguments, Model model)
     : arguments_(arguments),
       model_(std::move(model)),
-      executor_(make_executor(model_, arguments.executor)),
+      running_(arguments.executor.for_model(model_)),
+      executor_(make_executor(model_, running_)),
       fingerprint_(model_fingerprint(model_)) {
     preparer_of(model_);  // throws where the model takes no such images
 }
@@ -71,14 +72,16 @@ EmbeddingMaker Embedder::maker() const {
     return {model_.info().name, fingerprint_, arguments_.tap, arguments_.flip};
 }
 
-EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& title) const {
+EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& title,
+                            Vectors* logits) const {
     Progress progress(title, "images");
     EmbedOptions options;
     options.tap = arguments_.tap;
     options.flip = arguments_.flip;
-    options.batch = arguments_.executor.batch;
+    options.batch = running_.batch;
     options.threads = arguments_.threads;
     options.skip_bad = arguments_.skip_bad;
+    options.with_logits = logits != nullptr;
     options.progress = [&](std::size_t done) { progress.update(done, subject.images->size()); };
     Embedding found = cait::embed(*executor_, model_, subject.images, options);
     for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
@@ -93,6 +96,7 @@ EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& titl
     if (!subject.data.empty()) set.levels = levels_of(*subject.images, found.indices);
     set.indices = std::move(found.indices);
     set.vectors = std::move(found.vectors);
+    if (logits != nullptr) *logits = std::move(found.logits);
     set.maker = maker();
     return set;
 }

@@ -46,11 +46,14 @@ public:
     EmbeddingMaker maker() const;
 
     // With all the labels that the data set has. Progress and unreadable images go to stderr.
-    EmbeddedSet embed(const EmbedSubject& subject, const std::string& title) const;
+    // `logits`: where to put the classifier's answers to the same images.
+    EmbeddedSet embed(const EmbedSubject& subject, const std::string& title,
+                      Vectors* logits = nullptr) const;
 
 private:
     const EmbedArguments& arguments_;
     Model model_;
+    ExecutorOptions running_;
     std::unique_ptr<Executor> executor_;
     std::string fingerprint_;
 };

@@ -17,16 +17,19 @@ namespace {
 void check_neighbours(const EvalArguments& arguments) {
     const NeighbourArguments& neighbours = arguments.neighbours;
     if (neighbours.asked()) {
-        for (const auto& [given, option] : {std::pair{arguments.per_class, "--per-class"},
-                                            {!arguments.report.empty(), "--report"},
-                                            {!arguments.predictions.empty(), "--predictions"},
-                                            {!arguments.classes.empty(), "--classes"}})
+        for (const auto& [given, option] :
+             {std::pair{arguments.per_class, "--per-class"},
+              {!arguments.report.empty(), "--report"},
+              {!arguments.predictions.empty(), "--predictions"},
+              {!arguments.classes.empty() && !neighbours.by_softmax(), "--classes"}})
             if (given)
                 throw UsageError(fmt::format(
                     "{} is about a model's answers; --knn and --retrieval are about its features",
                     option));
         if (!neighbours.conditional.empty() && neighbours.retrieval.empty())
             throw UsageError("--conditional: expected --retrieval, whose ranking it changes");
+        if (neighbours.conditional_by == "softmax" && neighbours.conditional.empty())
+            throw UsageError("--conditional-by softmax: expected --conditional LEVEL");
         return;
     }
     for (const auto& [given, option] : {std::pair{!neighbours.k.empty(), "--k"},
@@ -92,6 +95,11 @@ void add_neighbour_options(CLI::App& command, NeighbourArguments& neighbours) {
                     "Also rank by the coarse class that is predicted at this level, and by the "
                     "true one")
         ->type_name("LEVEL");
+    command
+        .add_option("--conditional-by", neighbours.conditional_by,
+                    "Who predicts the coarse class: the neighbours, or the model's own classifier")
+        ->check(CLI::IsMember({"knn", "softmax"}))
+        ->capture_default_str();
     command.add_option("--tap", neighbours.tap, "Layer that neighbours are compared by")
         ->capture_default_str();
 }
@@ -119,7 +127,7 @@ void add_eval_command(CLI::App& app, const Invocation& invocation) {
         ->add_option("--compare", arguments->compare,
                      "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
-    arguments->executor.batch = 32;
+    arguments->executor.batch = ExecutorOptions::kBySize;
     arguments->executor.add_to(*command);
     add_threads_option(*command, arguments->threads);
     add_tta_option(*command, arguments->tta);

@@ -21,10 +21,12 @@ struct NeighbourArguments {
     std::vector<std::size_t> k;   // empty: the rule's
     std::string rule = "grafit";  // or dino
     std::vector<std::size_t> recall_at = {1, 5, 10};
-    bool levels = false;      // also every level of the labels
-    std::string conditional;  // level of the coarse classes of equation 2.5
+    bool levels = false;                 // also every level of the labels
+    std::string conditional;             // level of the coarse classes of equation 2.5
+    std::string conditional_by = "knn";  // or softmax: who predicts the coarse class
     std::string tap = "features";
 
+    bool by_softmax() const { return !conditional.empty() && conditional_by == "softmax"; }
     bool asked() const { return !knn.empty() || !retrieval.empty(); }
 };
 

@@ -7,9 +7,8 @@
 #include <chrono>
 
 #include "core/cpu_limit.h"
-#include "data/levels.h"
 #include "data/open_dataset.h"
-#include "embedding.h"
+#include "neighbour_side.h"
 
 namespace cait::app {
 
@@ -19,68 +18,15 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A data set and what a model makes of it, ready to be compared.
-struct Side {
-    EmbedSubject subject;
-    EmbeddedSet set;
-
-    void embed(const Embedder& embedder, const std::string& weights, const std::string& title) {
-        set = embedder.embed(subject, title);
-        normalise(set.vectors, weights);
-    }
-
-    // Labels of the images that were embedded; an empty name means the data set's own.
-    LabelLevel level(const std::string& name) const {
-        LabelLevel level = name.empty() ? own() : at_name(name);
-        std::vector<std::int64_t> labels;
-        for (const std::size_t index : set.indices) labels.push_back(level.labels[index]);
-        level.labels = std::move(labels);
-        return level;
-    }
-
-private:
-    LabelLevel own() const {
-        LabelLevel level{"", subject.images->class_list(), {}};
-        for (std::size_t i = 0; i < subject.images->size(); ++i)
-            level.labels.push_back(subject.images->label(i));
-        return level;
-    }
-    LabelLevel at_name(const std::string& name) const {
-        if (name == "label" && subject.images->levels().empty()) return own();
-        const DatasetPtr images = at_level(subject.images, name);
-        LabelLevel level{name, images->class_list(), {}};
-        for (std::size_t i = 0; i < images->size(); ++i) level.labels.push_back(images->label(i));
-        return level;
-    }
-};
-
 struct Sides {
     Side queries, voters, collection;
 };
 
-class Task {
-public:
-    Task(const Side& queries, const Side& collection, const std::vector<std::string>& levels,
-         int threads)
-        : task_{queries.set.vectors, collection.set.vectors,
-                same_images(queries.set.names, collection.set.names), threads},
-          queries_(queries),
-          collection_(collection) {
-        for (const std::string& name : levels) levels_.push_back(matched(name));
-    }
-
-    const NeighbourTask& task() const { return task_; }
-    const std::vector<MatchedLevel>& levels() const { return levels_; }
-    MatchedLevel matched(const std::string& name) const {
-        return match_level(queries_.level(name), collection_.level(name));
-    }
-
-private:
-    NeighbourTask task_;
-    const Side& queries_;
-    const Side& collection_;
-    std::vector<MatchedLevel> levels_;
-};
+void embed(Side& side, const Embedder& embedder, const std::string& weights,
+           const std::string& title, bool with_logits = false) {
+    side.embed(embedder, title, with_logits);
+    normalise(side.set.vectors, weights);
+}
 
 KnnRule rule_of(const NeighbourArguments& arguments) {
     KnnRule rule = arguments.rule == "dino" ? KnnRule::dino() : KnnRule::grafit();
@@ -92,15 +38,13 @@ KnnRule rule_of(const NeighbourArguments& arguments) {
 std::vector<std::string> level_names(const EvalArguments& arguments, const Dataset& queries) {
     std::vector<std::string> names{""};
     if (!arguments.neighbours.levels) return names;
-    const std::vector<std::string> known = queries.levels();
-    names.insert(names.end(), known.begin(), known.end());
-    if (known.empty()) names.emplace_back("label");
+    for (std::string& name : levels_or_label(queries)) names.push_back(std::move(name));
     return names;
 }
 
 void score_knn(const EvalArguments& arguments, const Sides& sides,
                const std::vector<std::string>& names, NeighbourResult& result) {
-    const Task task(sides.queries, sides.voters, names, default_threads());
+    const ComparedSides task(sides.queries, sides.voters, names, default_threads());
     const auto scores = knn_at_levels(task.task(), task.levels(), rule_of(arguments.neighbours));
     for (std::size_t i = 0; i < names.size(); ++i) {
         result.levels[i].knn = scores[i];
@@ -109,8 +53,9 @@ void score_knn(const EvalArguments& arguments, const Sides& sides,
 }
 
 void score_retrieval(const EvalArguments& arguments, const Sides& sides, const Side& collection,
-                     const std::vector<std::string>& names, NeighbourResult& result) {
-    const Task task(sides.queries, collection, names, default_threads());
+                     const std::vector<std::string>& names, const Model& model,
+                     NeighbourResult& result) {
+    const ComparedSides task(sides.queries, collection, names, default_threads());
     RetrievalOptions options;
     options.recall_at = arguments.neighbours.recall_at;
     options.rule = rule_of(arguments.neighbours);
@@ -118,6 +63,18 @@ void score_retrieval(const EvalArguments& arguments, const Sides& sides, const S
     if (!arguments.neighbours.conditional.empty()) {
         coarse = task.matched(arguments.neighbours.conditional);
         options.coarse = &coarse;
+    }
+    std::vector<double> answers;
+    if (arguments.neighbours.by_softmax()) {
+        // Classes are numbered as the collection's level has them; further ones have no image
+        // there.
+        const std::vector<double> known = class_probabilities(
+            sides.queries, collection, arguments.neighbours.conditional, model, result.weights);
+        const std::size_t columns = known.size() / sides.queries.set.vectors.rows;
+        answers.assign(sides.queries.set.vectors.rows * coarse.classes, 0.0);
+        for (std::size_t i = 0; i < known.size(); ++i)
+            answers[i / columns * coarse.classes + i % columns] = known[i];
+        options.coarse_probabilities = answers;
     }
     std::vector<LevelRetrieval> found = retrieval_at_levels(task.task(), task.levels(), options);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -129,19 +86,24 @@ void score_retrieval(const EvalArguments& arguments, const Sides& sides, const S
 NeighbourResult evaluate_one(const EvalArguments& arguments, const NamedWeights& entry,
                              Sides& sides) {
     const NeighbourArguments& asked = arguments.neighbours;
-    EmbedArguments embed;
-    embed.tap = asked.tap;
-    embed.flip = arguments.tta == "flip";
-    embed.executor = arguments.executor;
-    embed.threads = arguments.threads;
-    embed.skip_bad = arguments.skip_bad;
-    const Embedder embedder(embed, load_entry(arguments, entry));
+    EmbedArguments options;
+    options.tap = asked.tap;
+    options.flip = arguments.tta == "flip";
+    options.executor = arguments.executor;
+    options.threads = arguments.threads;
+    options.skip_bad = arguments.skip_bad;
+    const Embedder embedder(options, load_entry(arguments, entry));
+    if (asked.by_softmax())  // before all images are looked at
+        in_classes_of(embedder.model(), entry.file,
+                      asked.knn == asked.retrieval ? sides.voters.subject.images
+                                                   : sides.collection.subject.images,
+                      asked.conditional);
     const auto start = std::chrono::steady_clock::now();
-    sides.queries.embed(embedder, entry.file, "queries");
+    embed(sides.queries, embedder, entry.file, "queries", asked.by_softmax());
     const bool shared = asked.knn == asked.retrieval;
-    if (!asked.knn.empty()) sides.voters.embed(embedder, entry.file, "neighbours");
+    if (!asked.knn.empty()) embed(sides.voters, embedder, entry.file, "neighbours");
     if (!asked.retrieval.empty() && !shared)
-        sides.collection.embed(embedder, entry.file, "collection");
+        embed(sides.collection, embedder, entry.file, "collection");
     const Side& collection = shared ? sides.voters : sides.collection;
 
     NeighbourResult result;
@@ -159,7 +121,7 @@ NeighbourResult evaluate_one(const EvalArguments& arguments, const NamedWeights&
     }
     if (!asked.retrieval.empty()) {
         result.retrieval_images = collection.set.vectors.rows;
-        score_retrieval(arguments, sides, collection, names, result);
+        score_retrieval(arguments, sides, collection, names, embedder.model(), result);
     }
     result.search_seconds = seconds_since(counting);
     return result;
@@ -170,11 +132,8 @@ void check_levels(const EvalArguments& arguments, const Sides& sides) {
     const std::vector<std::string> names = level_names(arguments, *sides.queries.subject.images);
     for (const Side* side : {&sides.queries, &sides.voters, &sides.collection}) {
         if (!side->subject.images) continue;
-        for (const std::string& name : names)
-            if (!name.empty() && !(name == "label" && side->subject.images->levels().empty()))
-                at_level(side->subject.images, name);
-        if (!arguments.neighbours.conditional.empty())
-            at_level(side->subject.images, arguments.neighbours.conditional);
+        for (const std::string& name : names) check_level(side->subject.images, name);
+        check_level(side->subject.images, arguments.neighbours.conditional);
     }
     const auto check_k = [&](const Side& side, const char* option) {
         if (!side.subject.images) return;
@@ -185,7 +144,8 @@ void check_levels(const EvalArguments& arguments, const Sides& sides) {
                                          most));
     };
     check_k(sides.voters, "--knn");
-    if (!arguments.neighbours.conditional.empty()) check_k(sides.collection, "--retrieval");
+    if (!arguments.neighbours.conditional.empty() && !arguments.neighbours.by_softmax())
+        check_k(sides.collection, "--retrieval");
 }
 
 }  // namespace

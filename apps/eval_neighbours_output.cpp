@@ -26,20 +26,21 @@ nlohmann::json to_json(const Retrieval& found) {
             {"queries", found.queries},   {"left_out", found.left_out}};
 }
 
-nlohmann::json to_json(const LevelRetrieval& found, const std::string& level) {
+nlohmann::json to_json(const LevelRetrieval& found, const NeighbourArguments& asked) {
     nlohmann::json json = to_json(found.plain);
     if (found.conditional) {
         json["conditional"] = to_json(*found.conditional);
-        json["conditional"]["level"] = level;
+        json["conditional"]["level"] = asked.conditional;
+        json["conditional"]["by"] = asked.conditional_by;
     }
     if (found.oracle) json["oracle"] = to_json(*found.oracle);
     return json;
 }
 
-void add_scores(const LevelScores& scores, const std::string& conditional, nlohmann::json& json) {
+void add_scores(const LevelScores& scores, const NeighbourArguments& asked, nlohmann::json& json) {
     json["classes"] = scores.classes;
     if (!scores.knn.empty()) json["knn"] = knn_json(scores.knn);
-    if (scores.retrieval) json["retrieval"] = to_json(*scores.retrieval, conditional);
+    if (scores.retrieval) json["retrieval"] = to_json(*scores.retrieval, asked);
 }
 
 nlohmann::json to_json(const EvalArguments& arguments, const NeighbourResult& result) {
@@ -58,10 +59,10 @@ nlohmann::json to_json(const EvalArguments& arguments, const NeighbourResult& re
         json["retrieval_data"] = asked.retrieval;
         json["retrieval_images"] = result.retrieval_images;
     }
-    add_scores(result.levels.front(), asked.conditional, json);
+    add_scores(result.levels.front(), asked, json);
     for (std::size_t i = 1; i < result.levels.size(); ++i) {
         nlohmann::json level{{"level", result.levels[i].name}};
-        add_scores(result.levels[i], asked.conditional, level);
+        add_scores(result.levels[i], asked, level);
         json["levels"].push_back(std::move(level));
     }
     return json;

@@ -90,7 +90,8 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     const auto& [file, model, dataset, epoch] = candidate;
     Progress progress("eval", "images");
     EvaluateDataOptions options;
-    options.batch = arguments.executor.batch;
+    const ExecutorOptions running = arguments.executor.for_model(model);
+    options.batch = running.batch;
     options.threads = arguments.threads;
     options.flip = arguments.tta == "flip";
     options.late_fusion = arguments.fusion == "softmax" && has_two_heads(model);
@@ -100,7 +101,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
         progress.update(done, total);
     };
     const auto start = std::chrono::steady_clock::now();
-    const auto executor = make_executor(model, arguments.executor);
+    const auto executor = make_executor(model, running);
     DataEvaluation found = [&] {
         try {
             return evaluate_data(*executor, model, dataset, options);

@@ -1,5 +1,8 @@
 #include "executor.h"
 
+#include <algorithm>
+
+#include "models/catalogue.h"
 #include "session/engine_executor.h"
 
 namespace cait::app {
@@ -13,10 +16,20 @@ void ExecutorOptions::add_to(CLI::App& command) {
         ->capture_default_str();
     command.add_option("--batch", batch, "Images that go through together")
         ->check(CLI::Range(1, 65536))
-        ->capture_default_str();
+        ->default_str(batch == kBySize ? "32, up to 512 small ones" : std::to_string(batch));
     command.add_option(
         "--packed", cache,
         "File that keeps packed weights for the next start: made if it is not there");
+}
+
+ExecutorOptions ExecutorOptions::for_model(const Model& model) const {
+    ExecutorOptions options = *this;
+    if (batch == kBySize) {
+        const ImageSize size = model.spec().architecture->common().image_size;
+        const std::int64_t pixels = std::max<std::int64_t>(1, size.height * size.width);
+        options.batch = std::size_t(std::clamp<std::int64_t>(32 * 224 * 224 / pixels, 32, 512));
+    }
+    return options;
 }
 
 void add_tta_option(CLI::App& command, std::string& tta) {

@@ -13,11 +13,16 @@ struct ExecutorOptions {
     std::string executor = "engine";
     std::string precision = "fp32";
     int threads = 0;  // 0: all that there are
-    std::size_t batch = 16;
+    std::size_t batch = 16;  // kBySize until for_model()
     std::string cache;  // file for packed weights
+
+    // As many images as keep all threads at work for a while: 32 of 224 pixels, more of smaller
+    // ones, whose threads would wait for each other at the end of every batch.
+    static constexpr std::size_t kBySize = 0;
 
     // --executor, --precision, --batch and --packed
     void add_to(CLI::App& command);
+    ExecutorOptions for_model(const Model& model) const;
 };
 
 void add_tta_option(CLI::App& command, std::string& tta);

@@ -37,10 +37,20 @@ void watch_signals() {
 
 std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
 
+// What is watched where features are learned: "spread 0.052  entropy 7.31".
+std::string watched_text(const std::map<std::string, double>& watched, const char* between) {
+    std::string text;
+    for (const auto& [name, value] : watched)
+        text += fmt::format("{}{} {:.3g}", between, name == "teacher_entropy" ? "entropy" : name,
+                            value);
+    return text;
+}
+
 std::string epoch_line(const EpochReport& report) {
-    std::string line =
-        fmt::format("epoch {}/{}: train loss {:.4f}, accuracy {}", report.epoch + 1, report.epochs,
-                    report.train_loss, percent(report.train_accuracy));
+    std::string line = fmt::format("epoch {}/{}: train loss {:.4f}", report.epoch + 1,
+                                   report.epochs, report.train_loss);
+    if (report.has_accuracy) line += fmt::format(", accuracy {}", percent(report.train_accuracy));
+    line += watched_text(report.watched, ", ");
     if (report.val)
         line += fmt::format("; val top-1 {}, top-5 {}, loss {:.4f}", percent(report.val->top1),
                             percent(report.val->top5), report.val->loss);
@@ -79,8 +89,9 @@ public:
     void step(const StepReport& report) {
         if (!bar_) bar_.emplace(fmt::format("epoch {}/{}", report.epoch + 1, report.epochs), "");
         bar_->update(report.batch, report.batches,
-                     fmt::format("loss {:.4f}  acc {}  lr {:.2e}  {:.0f} images/s  ETA {}",
-                                 report.loss, percent(report.accuracy), report.lr,
+                     fmt::format("loss {:.4f}{}{}  lr {:.2e}  {:.0f} images/s  ETA {}", report.loss,
+                                 report.has_accuracy ? "  acc " + percent(report.accuracy) : "",
+                                 watched_text(report.watched, "  "), report.lr,
                                  report.images_per_second, duration_text(report.seconds_left)));
     }
     void evaluating(std::size_t done, std::size_t total) {
@@ -233,7 +244,15 @@ int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     } else if (outcome.patience_ran_out) {
         print_out("ended early: no better result in {} epochs\n", arguments.recipe.train.patience);
     }
+    if (!outcome.collapse.empty())
+        print_error("warning: the run has collapsed: {}\n", outcome.collapse);
     print_results(arguments, outcome);
+    if (!outcome.classifies)
+        print_out(
+            "the class head does not know the data's classes, the features do: judge them with "
+            "`cait "
+            "eval --knn`, or fine-tune with --weights {}\n",
+            arguments.folder);
     return 0;
 }
 

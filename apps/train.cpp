@@ -44,6 +44,7 @@ void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::st
     for (auto& [key, value] : settings) {
         if (key == "model.weights" || key == "model.scales")
             value = weights_file(value, model, &notes);
+        if (key == "clusters.weights") value = weights_file(value, "", &notes);
         if (key == "distill.teacher") value = weights_file(value, "", &notes);
         if (key == "distill.weights") value = weights_file(value, teacher, &notes);
     }

@@ -10,6 +10,9 @@ find_package(CURL REQUIRED)
 find_package(DNNL REQUIRED)
 find_package(OpenMP)
 find_package(faiss REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # headers alone: Asio and Beast
+find_package(OpenSSL REQUIRED)
+find_package(Threads REQUIRED)
 # The header alone: the package's own target would make everybody link the shared library.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 mark_as_advanced(TOMLPLUSPLUS_INCLUDE_DIR)

@@ -22,13 +22,15 @@ recipe:   core data image models prepare weights
 api:      core graph image models prepare walkers weights
 measure:  core data graph models prepare
 report:   core data image measure
-look:     core graph image models
+inside:   core graph image models
 kernels:  core
 engine:   core graph kernels walkers
 search:   core data kernels measure weights
-session:  api core data engine graph image kernels look measure models prepare walkers weights
+look:     core data kernels measure report search
+session:  api core data engine graph image inside kernels measure models prepare walkers weights
+serve:    api core data graph image inside measure models prepare report search session
 torch:    core graph kernels models walkers
-train:    core data fetch session graph kernels measure models prepare published recipe report torch walkers weights
+train:    core data fetch session graph kernels measure models prepare published recipe report search torch walkers weights
 apps:     *
 '
 
@@ -77,6 +79,8 @@ function check_foreign(layer, path, file,    torch_file) {
     else if (path ~ /^curl\// && layer != "fetch") report("only fetch includes libcurl")
     else if (path ~ /^faiss\// && file !~ /^src\/search\/faiss_/)
         report("only src/search/faiss_* includes FAISS")
+    else if (path ~ /^(boost|openssl)\// && file !~ /^src\/serve\/http\//)
+        report("only src/serve/http includes Boost")
     else if (layer == "cait" && path !~ /^([a-z_0-9]+|std[a-z]+\.h)$/)
         report("a public header includes only <standard> and \"cait/...\" headers")
 }

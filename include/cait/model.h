@@ -83,6 +83,10 @@ public:
     // says what happened.
     Model with_classes(std::vector<std::string> names, std::uint64_t seed = 0) const;
 
+    // The same model with another projection head, as `head.kind` and the other keys of a recipe's
+    // [head] say: what there is under the same name in the same shape is kept, the rest is fresh.
+    Model with_head(const SettingList& head, std::uint64_t seed = 0) const;
+
     // What its owner calls it, such as the run that it comes from; empty when the file does not
     // say.
     const std::string& name() const { return name_; }

@@ -52,6 +52,9 @@ struct StepReport {
     std::uint64_t batch = 0, batches = 0;  // done in this epoch, of how many
     double loss = 0;                       // mean over the epoch so far
     double accuracy = 0;                   // of training, over the epoch so far, 0 to 1
+    bool has_accuracy = true;              // false: the loss makes no decisions
+    // Of the latest step, where features are learned beyond labels: "spread", "teacher_entropy".
+    std::map<std::string, double> watched = {};
     double lr = 0;
     double images_per_second = 0;
     double seconds_left = 0;  // of the whole run
@@ -73,6 +76,8 @@ struct EpochReport {
     double train_loss = 0, train_accuracy = 0, lr = 0, seconds = 0, images_per_second = 0;
     std::optional<Scores> val = {}, val_ema = {};
     bool best = false;
+    bool has_accuracy = true;                    // of training; false: the loss makes no decisions
+    std::map<std::string, double> watched = {};  // as in StepReport
 };
 
 // What a run tells the outside, always from the thread that called train().
@@ -94,6 +99,8 @@ struct TrainOutcome {
     std::uint64_t skipped = 0;      // steps that were not taken: something was not finite
     std::uint64_t steps = 0;        // of this call; 0: the run was finished before
     bool patience_ran_out = false;  // train.patience ended the run early
+    bool classifies = true;  // false: only the features have learned, no head for the classes
+    std::string collapse;    // why the features have collapsed, in words; empty: they have not
 };
 
 struct TrainRequest {

@@ -85,7 +85,8 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
                                     {.allow_non_finite = options.allow_non_finite,
                                      .may_lack_heads = !described.facts.has_head()});
     model.weights_ = std::move(matched.tensors);
-    model.notes_ = std::move(matched.notes);
+    if (!file.note.empty()) model.notes_.push_back(file.note);
+    model.notes_.insert(model.notes_.end(), matched.notes.begin(), matched.notes.end());
     model.fresh_head_ = !matched.fresh.empty();
     for (const ParamSpec& spec : graph.params)
         if (!model.weights_.contains(spec.name))

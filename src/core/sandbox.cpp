@@ -133,10 +133,6 @@ constexpr std::array kRefused = {
     SYS_connect,
     SYS_bind,
     SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    SYS_sendto,
-    SYS_sendmsg,
     SYS_sendmmsg,
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -166,7 +162,10 @@ constexpr std::array kRefused = {
     SYS_pidfd_getfd,
 };
 
-bool refuse_calls() {
+// What a server needs and nobody else.
+constexpr std::array kServing = {SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg};
+
+bool refuse_calls(Network network) {
 #if defined(__x86_64__)
     constexpr std::uint32_t kOtherTable = 0x40000000;  // x32 has numbers of its own
     const auto load = [](std::size_t offset) {
@@ -184,15 +183,19 @@ bool refuse_calls() {
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kOtherTable, 0, 1),
         answer(refused),
     };
-    for (const auto number : kRefused) {
+    const auto refuse = [&](const auto number) {
         program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, std::uint32_t(number), 0, 1));
         program.push_back(answer(refused));
-    }
+    };
+    for (const auto number : kRefused) refuse(number);
+    if (network == Network::none)
+        for (const auto number : kServing) refuse(number);
     program.push_back(answer(SECCOMP_RET_ALLOW));
     const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
                             .filter = program.data()};
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 #else
+    (void)network;
     return false;
 #endif
 }
@@ -206,7 +209,7 @@ bool wanted() {
 
 }  // namespace
 
-Sandbox enter_sandbox(const std::vector<fs::path>& outputs) {
+Sandbox enter_sandbox(const std::vector<fs::path>& outputs, Network network) {
     if (!wanted()) return {.reason = "CAIT_SANDBOX=off"};
     Sandbox result;
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -220,7 +223,7 @@ Sandbox enter_sandbox(const std::vector<fs::path>& outputs) {
         result.files = rules.enforce();
     }
     if (!result.files) result.reason = "the system has no Landlock";
-    result.system_calls = refuse_calls();
+    result.system_calls = refuse_calls(network);
     if (!result.system_calls)
         result.reason +=
             fmt::format("{}seccomp: {}", result.reason.empty() ? "" : "; ", std::strerror(errno));

@@ -15,10 +15,17 @@ struct Sandbox {
     std::string reason{};       // why one of them is off, where it is
 };
 
+// What is left of the network.
+enum class Network {
+    none,
+    accepting,  // whoever connects to a socket that listens already; nothing can be connected to
+};
+
 // For the calling thread and those that it starts later: call it before there are others. An output
 // is a file that may not be there yet, whose folder then can be written, or a folder. Reading stays
 // as it is. CAIT_SANDBOX=off switches it off; other words are a UsageError.
-Sandbox enter_sandbox(const std::vector<std::filesystem::path>& outputs);
+Sandbox enter_sandbox(const std::vector<std::filesystem::path>& outputs,
+                      Network network = Network::none);
 
 // What this system would give, for `cait machine`: "Landlock 7 and seccomp".
 std::string sandbox_text();

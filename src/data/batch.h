@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "cait/error.h"
 #include "cait/tensor.h"
 #include "data/sample_key.h"
 #include "data/sampler.h"
@@ -14,9 +15,20 @@
 
 namespace cait {
 
+// Views of equal size, view after view: view v of image i is row v * Batch::size + i.
+struct ViewGroup {
+    std::int64_t count = 0;  // views of each image in this group
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    std::vector<float> pixels;  // (count * Batch::size, channels, height, width)
+};
+
 struct Batch {
-    Tensor storage;  // (capacity, channels, height, width), float32 or uint8; written in place
-    std::size_t size = 0;  // images in it; below the capacity only at the end of an epoch
+    // (capacity, channels, height, width), float32 or uint8; written in place. Empty where there
+    // are views.
+    Tensor storage;
+    std::vector<ViewGroup> views;  // none: images() is the only view
+    std::size_t size = 0;          // images in it; below the capacity only at the end of an epoch
     std::vector<std::int64_t> labels;  // (size)
     std::vector<SampleKey> keys;       // (size) which samples these are
     std::vector<float> targets;        // (size, classes) where `finish` mixes labels, else empty
@@ -24,8 +36,10 @@ struct Batch {
     Position position;                 // of this batch in the run
     bool last_of_epoch = false;
 
-    // A zero-copy view of the images that are there, (size, channels, height, width).
+    // A zero-copy view of the images that are there, (size, channels, height, width). Throws Error
+    // where there are views instead.
     Tensor images() const {
+        if (!views.empty()) throw Error("a batch of several views has no single images");
         Shape shape = storage.shape();
         shape[0] = std::int64_t(size);
         return Tensor::view(storage.dtype(), shape, storage.bytes(), storage.owner());
@@ -34,11 +48,25 @@ struct Batch {
 
 // Augments one image and writes it as (channels, height, width). It must be a function of the image
 // and the key alone. Every worker calls its own copy of it, so a lambda may own scratch memory by
-// value. Which of the two it is decides the batch's dtype.
+// value. Which of them it is decides the batch's dtype, or that it has views.
 using FloatTransform =
     std::function<void(const Image& image, const SampleKey& key, std::span<float> out)>;
 using ByteTransform =
     std::function<void(const Image& image, const SampleKey& key, std::span<std::uint8_t> out)>;
-using Transform = std::variant<FloatTransform, ByteTransform>;
+
+// Several views of each image, which is decoded once for all of them. `write` is called for each
+// with the number of the view, counted through all groups, in the key.
+struct ViewTransform {
+    struct Group {
+        std::int64_t count = 0;
+        std::int64_t height = 0;
+        std::int64_t width = 0;
+        bool operator==(const Group&) const = default;
+    };
+    std::vector<Group> groups;
+    FloatTransform write;
+};
+
+using Transform = std::variant<FloatTransform, ByteTransform, ViewTransform>;
 
 }  // namespace cait

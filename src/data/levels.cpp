@@ -107,11 +107,14 @@ DatasetPtr at_level(DatasetPtr dataset, const std::string& level) {
     if (level == kOneClass || level == "one") {
         ClassList one{{std::string(kOneClass)}, false};
         std::vector<std::int64_t> labels(dataset->size(), 0);
-        return std::make_shared<AtLevel>(std::move(dataset), std::move(one), std::move(labels));
+        return relabelled(std::move(dataset), std::move(one), std::move(labels));
     }
     LabelLevel found = dataset->level(level);
-    return std::make_shared<AtLevel>(std::move(dataset), std::move(found.classes),
-                                     std::move(found.labels));
+    return relabelled(std::move(dataset), std::move(found.classes), std::move(found.labels));
+}
+
+DatasetPtr relabelled(DatasetPtr dataset, ClassList classes, std::vector<std::int64_t> labels) {
+    return std::make_shared<AtLevel>(std::move(dataset), std::move(classes), std::move(labels));
 }
 
 std::vector<LabelLevel> all_levels(const Dataset& dataset) {

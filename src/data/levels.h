@@ -17,6 +17,9 @@ inline constexpr std::string_view kOneClass = "∅";
 // The data set with the labels of another level. Throws UsageError for a level that it has not.
 DatasetPtr at_level(DatasetPtr dataset, const std::string& level);
 
+// The same images with other labels, one each.
+DatasetPtr relabelled(DatasetPtr dataset, ClassList classes, std::vector<std::int64_t> labels);
+
 // All that there is, coarsest first: the levels of the data set, or, where it has none, its labels
 // as a level called "label". Without "∅".
 std::vector<LabelLevel> all_levels(const Dataset& dataset);

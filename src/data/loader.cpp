@@ -19,8 +19,16 @@ namespace cait {
 
 namespace {
 
-void check(const Dataset& dataset, const Sampler& sampler, const LoaderOptions& o) {
+void check(const Dataset& dataset, const Sampler& sampler, const Transform& transform,
+           const LoaderOptions& o) {
     const auto fail = [](const std::string& what) { throw UsageError("loader: " + what); };
+    if (const auto* views = std::get_if<ViewTransform>(&transform)) {
+        if (views->groups.empty()) fail("expected a group of views, found none");
+        for (const ViewTransform::Group& group : views->groups)
+            if (group.count < 1 || group.height < 1 || group.width < 1)
+                fail(fmt::format("expected views of a positive size, found {} of {} x {}",
+                                 group.count, group.height, group.width));
+    }
     if (sampler.options().size != dataset.size())
         fail(fmt::format("the sampler has {} samples, {} has {}", sampler.options().size,
                          dataset.source(), dataset.size()));
@@ -60,7 +68,7 @@ public:
           transform_(std::move(transform)),
           options_(std::move(options)),
           bad_(options_.max_bad, distinct_samples()) {
-        check(*dataset_, sampler_, options_);
+        check(*dataset_, sampler_, transform_, options_);
         opening_ = handing_out_ = normalised(options_.start);
         // A worker takes several small items at once, yet a large batch is still shared by all.
         chunk_ = std::clamp<std::size_t>(
@@ -119,20 +127,30 @@ private:
 
     void allocate() {
         const std::size_t capacity = sampler_.options().batch;
+        const auto* views = std::get_if<ViewTransform>(&transform_);
         const DType dtype =
-            std::holds_alternative<FloatTransform>(transform_) ? DType::f32 : DType::u8;
+            std::holds_alternative<ByteTransform>(transform_) ? DType::u8 : DType::f32;
         const std::size_t slots = std::size_t(options_.prefetch) + 1;  // one is the caller's
-        const std::uint64_t image = std::uint64_t(options_.channels) *
-                                    std::uint64_t(options_.height) * std::uint64_t(options_.width) *
-                                    size_of(dtype);
+        std::vector<ViewTransform::Group> sizes{{1, options_.height, options_.width}};
+        if (views != nullptr) sizes = views->groups;
+        std::uint64_t image = 0;  // bytes, all views together
+        for (const ViewTransform::Group& group : sizes)
+            image += std::uint64_t(options_.channels) * std::uint64_t(group.count) *
+                     std::uint64_t(group.height) * std::uint64_t(group.width) * size_of(dtype);
         memory_ = MemoryBudget::of_process().keep(
             slots * capacity * image,
-            fmt::format("{}: {} batches of {} images of {}x{} pixels", dataset_->source(), slots,
-                        capacity, options_.width, options_.height));
+            fmt::format("{}: {} batches of {} images of {}x{} pixels{}", dataset_->source(), slots,
+                        capacity, sizes[0].width, sizes[0].height,
+                        views == nullptr ? "" : " in several views"));
         slots_.resize(slots);
         for (Slot& slot : slots_) {
-            slot.batch.storage = Tensor::empty(dtype, {std::int64_t(capacity), options_.channels,
-                                                       options_.height, options_.width});
+            if (views == nullptr)
+                slot.batch.storage = Tensor::empty(
+                    dtype,
+                    {std::int64_t(capacity), options_.channels, options_.height, options_.width});
+            else
+                for (const auto& [count, height, width] : sizes)
+                    slot.batch.views.push_back({count, height, width, {}});
             slot.batch.labels.reserve(capacity);
             slot.batch.keys.reserve(capacity);
         }
@@ -192,6 +210,9 @@ private:
         slot.batch.labels.resize(slot.batch.size);
         slot.batch.keys.resize(slot.batch.size);
         slot.batch.targets.clear();
+        for (ViewGroup& group : slot.batch.views)
+            group.pixels.resize(slot.batch.size * std::size_t(options_.channels * group.count *
+                                                              group.height * group.width));
         slot.batch.beside.resize(slot.batch.size * options_.beside.count);
         slot.claimed = slot.done = 0;
         slot.bad.clear();

@@ -27,7 +27,7 @@ struct Beside {
 
 struct LoaderOptions {
     std::int64_t channels = 3;
-    std::int64_t height = 224;
+    std::int64_t height = 224;  // of the images; views have their own
     std::int64_t width = 224;
     int threads = usable_cores();
     int prefetch = 2;          // batches prepared ahead of the one in use

@@ -33,16 +33,29 @@ const BadImage* SampleReader::try_read(std::size_t sample) {
 
 void SampleReader::write(const SampleKey& key, Batch& batch, std::size_t item) {
     const auto count = std::size_t(options_.channels * options_.height * options_.width);
-    std::byte* const start = batch.storage.mutable_bytes().data();
-    if (const auto* floats = std::get_if<FloatTransform>(&transform_))
-        (*floats)(image_, key, {reinterpret_cast<float*>(start) + item * count, count});
-    else
-        std::get<ByteTransform>(transform_)(
-            image_, key, {reinterpret_cast<std::uint8_t*>(start) + item * count, count});
+    if (const auto* views = std::get_if<ViewTransform>(&transform_)) {
+        write_views(*views, key, batch, item);
+    } else if (const auto* floats = std::get_if<FloatTransform>(&transform_)) {
+        auto* const start = reinterpret_cast<float*>(batch.storage.mutable_bytes().data());
+        (*floats)(image_, key, {start + item * count, count});
+    } else {
+        auto* const start = reinterpret_cast<std::uint8_t*>(batch.storage.mutable_bytes().data());
+        std::get<ByteTransform>(transform_)(image_, key, {start + item * count, count});
+    }
     const Beside& beside = options_.beside;
     if (beside.count > 0)
         beside.write(image_, key,
                      std::span(batch.beside).subspan(item * beside.count, beside.count));
+}
+
+void SampleReader::write_views(const ViewTransform& views, SampleKey key, Batch& batch,
+                               std::size_t item) {
+    for (ViewGroup& group : batch.views) {
+        const auto count = std::size_t(options_.channels * group.height * group.width);
+        for (std::size_t v = 0; v < std::size_t(group.count); ++v, ++key.view)
+            views.write(image_, key,
+                        std::span(group.pixels).subspan((v * batch.size + item) * count, count));
+    }
 }
 
 void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& batch,

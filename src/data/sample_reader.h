@@ -47,6 +47,7 @@ public:
 private:
     const BadImage* try_read(std::size_t sample);
     void write(const SampleKey& key, Batch& batch, std::size_t item);
+    void write_views(const ViewTransform& views, SampleKey key, Batch& batch, std::size_t item);
 
     const Dataset& dataset_;
     const SamplerOptions& sampler_;

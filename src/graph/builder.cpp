@@ -362,7 +362,17 @@ bool Builder::is_wanted(std::string_view tap) const {
 
 bool Builder::wants(std::string_view tap) {
     offered_.emplace(tap);
-    return is_wanted(tap);
+    return is_wanted(tap) || demanded_.contains(tap);
+}
+
+Value Builder::demanded(std::string_view tap) {
+    const auto found = graph_.outputs.find(std::string(tap));
+    if (found == graph_.outputs.end())
+        throw UsageError(
+            fmt::format("expected a model with the output '{}' for a projection head", tap));
+    const Value result = value(found->second);
+    if (!is_wanted(tap)) graph_.outputs.erase(found);
+    return result;
 }
 
 void Builder::output(std::string_view tap, const std::function<Value()>& compute) {

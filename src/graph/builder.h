@@ -186,6 +186,11 @@ public:
     // All taps that have been offered so far, wanted or not.
     const std::set<std::string>& offered() const { return offered_; }
 
+    // For whoever records more on top of an output: computes it, too, when nobody asked for it ...
+    void demand(std::string_view tap) { demanded_.emplace(tap); }
+    // ... and gives it. It is an output from here on only where somebody did.
+    Value demanded(std::string_view tap);
+
     // The pruned graph; throws UsageError when a wanted tap was never offered.
     Graph finish();
 
@@ -223,6 +228,7 @@ private:
     std::set<std::string> param_names_;
     std::map<std::string, int> node_names_;
     std::set<std::string> offered_;
+    std::set<std::string, std::less<>> demanded_;
 };
 
 }  // namespace cait

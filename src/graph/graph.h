@@ -63,7 +63,8 @@ struct ParamRole {
         position,
         patch_mixing,
         residual_scale,
-        statistic
+        statistic,
+        prototypes  // the last layer of DINO's head
     };
     Kind kind = Kind::plain;
     // A position embedding is [1, prefix + height * width, D]; each axis of a patch mix is either

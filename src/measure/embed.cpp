@@ -6,12 +6,15 @@
 
 #include "cait/error.h"
 #include "measure/evaluation_loader.h"
+#include "measure/finite_logits.h"
 #include "measure/flip_executor.h"
 #include "models/catalogue.h"
 
 namespace cait {
 
 namespace {
+
+constexpr const char* kLogits = "logits";
 
 // Appends one image's vector: the values themselves, or the mean of its tokens.
 void append(std::span<const float> values, std::size_t columns, std::vector<float>& to) {
@@ -22,6 +25,14 @@ void append(std::span<const float> values, std::size_t columns, std::vector<floa
             sum += values[token * columns + column];
         to.push_back(float(sum / double(tokens)));
     }
+}
+
+void append_logits(const Tensor& logits, std::size_t image, const std::string& name, Vectors& to) {
+    to.columns = std::size_t(logits.shape()[-1]);
+    const auto values = logits.floats().subspan(image * to.columns, to.columns);
+    check_finite_logits(values, name);
+    to.values.insert(to.values.end(), values.begin(), values.end());
+    ++to.rows;
 }
 
 std::size_t columns_of(const Tensor& values, const std::string& tap) {
@@ -41,9 +52,12 @@ Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& 
     const std::unique_ptr<Loader> loader = evaluation_loader(
         dataset, model.preprocessing(), model.spec().architecture->common().image_size,
         {.batch = options.batch, .threads = options.threads, .skip_bad = options.skip_bad});
+    std::vector<std::string> taps{options.tap};
+    if (options.with_logits && options.tap != kLogits) taps.emplace_back(kLogits);
     Embedding result;
     while (const Batch* batch = loader->next()) {
-        const Tensor values = runs.run(batch->images(), {options.tap}).at(options.tap);
+        const std::map<std::string, Tensor> outputs = runs.run(batch->images(), taps);
+        const Tensor& values = outputs.at(options.tap);
         Vectors& vectors = result.vectors;
         vectors.columns = columns_of(values, options.tap);
         if (vectors.values.empty()) vectors.values.reserve(dataset->size() * vectors.columns);
@@ -52,6 +66,9 @@ Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& 
             if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
             append(values.floats().subspan(i * each, each), vectors.columns, vectors.values);
             result.indices.push_back(std::size_t(batch->keys[i].sample));
+            if (options.with_logits)
+                append_logits(outputs.at(kLogits), i, dataset->name(result.indices.back()),
+                              result.logits);
         }
         vectors.rows = result.indices.size();
         if (options.progress) options.progress(vectors.rows);

@@ -57,10 +57,12 @@ std::pair<const Family*, const Preset*> find_preset(const std::string& name) {
 ModelSpec configure(const std::string& name, const SettingList& settings) {
     const auto [family, preset] = find_preset(name);
     ModelSpec spec{name, family, preset, preset->architecture->clone()};
-    Settings keys;
+    Settings keys, head_keys;
     spec.architecture->bind(keys);
+    bind(head_keys, spec.head);
     try {
-        for (const auto& [key, value] : settings) keys.set(key, value);
+        for (const auto& [key, value] : settings)
+            (key.starts_with(kHeadPrefix) ? head_keys : keys).set(key, value);
         spec.architecture->check();
     } catch (const UsageError& error) {
         throw UsageError(fmt::format("{}: {}", name, error.what()));
@@ -71,6 +73,8 @@ ModelSpec configure(const std::string& name, const SettingList& settings) {
 std::map<std::string, std::string> ModelSpec::settings() const {
     Settings keys;
     architecture->bind(keys);
+    HeadConfig heads = head;
+    if (heads.any()) bind(keys, heads);
     std::map<std::string, std::string> result;
     for (auto& [key, value] : keys.values()) result.emplace(key, value);
     return result;
@@ -91,6 +95,12 @@ RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
     return options;
 }
 
+void record_into(Builder& builder, const Architecture& architecture, const HeadConfig& head) {
+    if (head.any()) builder.demand("features");
+    architecture.record(builder);
+    record_heads(builder, head);
+}
+
 }  // namespace
 
 Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
@@ -100,13 +110,13 @@ Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
     if (options.drop_path) architecture->common().drop_path = *options.drop_path;
     architecture->check();
     Builder builder(options);
-    architecture->record(builder);
+    record_into(builder, *architecture, spec.head);
     return builder.finish();
 }
 
 std::set<std::string> offered_taps(const ModelSpec& spec) {
     Builder builder({});
-    spec.architecture->record(builder);
+    record_into(builder, *spec.architecture, spec.head);
     return builder.offered();
 }
 

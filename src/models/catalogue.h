@@ -11,6 +11,7 @@
 #include "cait/error.h"
 #include "cait/settings.h"
 #include "models/architecture.h"
+#include "models/projection_head.h"
 
 namespace cait {
 
@@ -35,8 +36,10 @@ struct ModelSpec {
     const Family* family = nullptr;
     const Preset* preset = nullptr;
     std::unique_ptr<Architecture> architecture;
+    HeadConfig head = {};  // what follows the trunk beside its classifier
 
-    std::map<std::string, std::string> settings() const;  // all keys, with their values
+    // All keys, with their values; those of the head only where there is one.
+    std::map<std::string, std::string> settings() const;
 };
 
 // Throws UsageError for an unknown name (with the nearest three), an unknown key (with the valid

@@ -20,6 +20,7 @@ struct DeitConfig : CommonConfig {
     bool distilled = false;
     std::int64_t class_tokens = 1;
     NormPlace norm_place = NormPlace::pre;
+    HeadInput head_input;
     DropoutConfig dropout;
 };
 
@@ -30,12 +31,16 @@ void bind(Settings& s, DeitConfig& c) {
     s.integer("class_tokens", c.class_tokens, 1,
               "2: a second class token with a head of its own, taught by the same labels", 2);
     bind_norm_place(s, c.norm_place);
+    bind_head_input(s, c.head_input);
     bind_dropout(s, c.dropout);
 }
 
 void check(const DeitConfig& c) {
     check_patches(c.image_size, c.patch);
     check_heads(c.dim, c.heads);
+    check_head_input(c.head_input, c.depth);
+    if ((c.distilled || c.class_tokens > 1) && (c.head_input.blocks > 1 || c.head_input.average))
+        throw_rule("head_blocks and head_average belong to a model with one head");
     if (c.distilled && c.class_tokens > 1)
         throw_rule(
             "a second class token stands where the distillation token would: set "
@@ -52,6 +57,7 @@ void record(Builder& b, const DeitConfig& c) {
     const std::int64_t prefix = c.distilled ? 2 : c.class_tokens;
     x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), prefix), c.dropout.tokens);
     output_token_pair(b, 0, x, prefix);
+    std::vector<Value> after;  // each block
     for (std::int64_t i = 0; i < c.depth; ++i) {
         x = transformer_block(b, i, x,
                               {.heads = c.heads,
@@ -60,10 +66,13 @@ void record(Builder& b, const DeitConfig& c) {
                                .dropout = c.dropout,
                                .norm_place = c.norm_place});
         output_token_pair(b, i + 1, x, prefix);
+        after.push_back(x);
     }
 
     const auto [norm, features] = class_features(b, x, prefix);
-    const Value logits = class_head(b, "head", features, c.classes);
+    const bool plain = c.head_input.blocks == 1 && !c.head_input.average;
+    const Value read = plain ? features : head_input(b, after, norm, prefix, c.head_input);
+    const Value logits = class_head(b, "head", read, c.classes);
     if (prefix == 1) return output_logits(b, logits, {});
     const Value other = b.layer_norm(token_vector(b, x, 1), norm, kNormEpsilon);
     if (c.distilled) return output_logits(b, logits, class_head(b, "head_dist", other, c.classes));

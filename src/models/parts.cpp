@@ -93,6 +93,35 @@ ClassFeatures class_features(Builder& b, Value x, std::int64_t prefix, Location 
     return {norm, features};
 }
 
+void bind_head_input(Settings& settings, HeadInput& input) {
+    settings.integer("head_blocks", input.blocks, 1,
+                     "blocks whose class tokens the head reads side by side: the last one, or the "
+                     "last four, as DINO's linear probe of small models");
+    settings.flag("head_average", input.average,
+                  "the head also reads the mean of the patches, as that of base models");
+}
+
+void check_head_input(const HeadInput& input, std::int64_t depth) {
+    if (input.blocks > depth)
+        throw UsageError(fmt::format("head_blocks: expected at most the depth {}, found {}", depth,
+                                     input.blocks));
+}
+
+Value head_input(Builder& b, std::span<const Value> last, const Affine& norm, std::int64_t prefix,
+                 const HeadInput& input, Location where) {
+    const auto normalised = [&](Value x) { return b.layer_norm(x, norm, kNormEpsilon, where); };
+    Value read;
+    for (const Value tokens : last.last(std::size_t(input.blocks))) {
+        const Value token = normalised(token_vector(b, tokens, 0, where));
+        read = read ? b.concat({read, token}, 1, where) : token;
+    }
+    if (!input.average) return read;
+    const Value patches = b.slice(last.back(), 1, prefix, last.back().extent(1), where);
+    const Value mean =
+        b.reduce(normalised(patches), op::Reduce::Kind::mean, {1}, /*keep=*/false, where);
+    return b.concat({read, mean}, 1, where);
+}
+
 Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
                  const Init& init, Location where) {
     return b.linear(name, features, classes,

@@ -2,7 +2,10 @@
 // heads. Each part takes the source location of the model line that called it.
 #pragma once
 
+#include <span>
+
 #include "graph/builder.h"
+#include "models/settings.h"
 
 namespace cait {
 
@@ -62,6 +65,19 @@ struct ClassFeatures {
 // x [B, prefix + N, D], class token first.
 ClassFeatures class_features(Builder& b, Value x, std::int64_t prefix,
                              Location where = Location::current());
+
+// What the classifier reads beside or instead of the last class token: DINO's linear probe.
+struct HeadInput {
+    std::int64_t blocks = 1;  // class tokens of the last blocks, side by side, the last one last
+    bool average = false;     // and the mean of the last patch tokens after them
+};
+void bind_head_input(Settings& settings, HeadInput& input);
+// Throws UsageError where there are not as many blocks.
+void check_head_input(const HeadInput& input, std::int64_t depth);
+// `last` has the tokens [B, prefix + N, D] after the last blocks, as many as are read; all of them
+// are normalised by the last norm. → [B, (blocks + average) * D]
+Value head_input(Builder& b, std::span<const Value> last, const Affine& norm, std::int64_t prefix,
+                 const HeadInput& input, Location where = Location::current());
 
 // The classifier: parameters name.{weight,bias}, replaced on loading when the classes differ.
 Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,

@@ -50,6 +50,12 @@ ImageSize model_image_size(const std::string& name, const SettingList& settings)
     return configure(name, settings).architecture->common().image_size;
 }
 
+bool has_fixed_size(const std::string& name, const SettingList& settings) {
+    return std::ranges::any_of(record(configure(name, settings)).params, [](const ParamSpec& spec) {
+        return spec.role.kind == ParamRole::Kind::patch_mixing;
+    });
+}
+
 bool accepts_setting(const std::string& name, const std::string& key, const std::string& value) {
     const ModelSpec spec = configure(name);
     Settings keys;

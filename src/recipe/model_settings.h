@@ -21,6 +21,9 @@ std::string first_model(const std::string& start);
 // The size of the images that the model takes.
 ImageSize model_image_size(const std::string& name, const SettingList& settings = {});
 
+// Whether the model has weights for a fixed number of patches, so that one size is all it takes.
+bool has_fixed_size(const std::string& name, const SettingList& settings = {});
+
 // Whether the preset, or else some other family, has such a setting. Throws UsageError when the
 // preset has it and the value does not fit; rules between settings are check_model's.
 bool accepts_setting(const std::string& name, const std::string& key, const std::string& value);

@@ -8,8 +8,10 @@
 
 #include "cait/settings.h"
 #include "data/augment/mixup.h"
+#include "data/augment/multi_crop.h"
 #include "data/augment/random_erasing.h"
 #include "data/augment/train_transform.h"
+#include "models/projection_head.h"
 
 namespace cait {
 
@@ -62,14 +64,43 @@ struct AugmentPart {
     bool operator==(const AugmentPart&) const = default;
 };
 
+enum class ViewsKind {
+    none,        // one view, as [augment] makes it
+    same,        // several of them
+    multi_crop,  // large and small crops with what is below; [augment] says nothing
+};
+
+// [views]: several views of each image, for losses that compare them.
+struct ViewsPart {
+    ViewsKind name = ViewsKind::none;
+    std::int64_t count = 4;  // same: how many
+    // multi-crop
+    std::int64_t globals = 2;
+    std::int64_t locals = 8;
+    std::int64_t global_size = 0;  // pixels; 0: the model's
+    std::int64_t local_size = 96;
+    Interval global_scale{0.4, 1.0};
+    Interval local_scale{0.05, 0.4};
+    Filter filter = Filter::bicubic;
+    double flip = 0.5;
+    std::string jitter = "0.4,0.4,0.2,0.1";
+    double jitter_probability = 0.8;
+    double grey = 0.2;
+    PerView blur{1.0, 0.1, 0.5};
+    Interval blur_radius{0.1, 2.0};
+    PerView solarize{0.0, 0.2, 0.0};
+    bool operator==(const ViewsPart&) const = default;
+};
+
 // Whether images are mixed in pairs, for which a batch must have an even number of them.
 bool mixes(const AugmentPart& augment);
 
 enum class OptimizerKind { adamw, lamb, sgd };
-enum class ClipKind { none, norm, value };
+enum class ClipKind { none, norm, value, param };
 enum class DecayRule {
     facebook,  // 1-D tensors, biases, pos_embed and cls_token do not decay
     timm,      // and neither does dist_token
+    vectors,   // only 1-D tensors and biases do not: DINO
 };
 
 // [optim]
@@ -78,6 +109,8 @@ struct OptimPart {
     double lr = 5e-4;
     std::int64_t lr_batch = 512;  // lr is for this batch and grows with it; 0: lr as it stands
     double weight_decay = 0.05;
+    double weight_decay_end = kDecayStays;  // cosine from weight_decay to this
+    static constexpr double kDecayStays = -1;
     DecayRule decay_rule = DecayRule::facebook;
     double beta1 = 0.9;
     double beta2 = 0.999;
@@ -94,7 +127,12 @@ struct OptimPart {
     bool operator==(const OptimPart&) const = default;
 };
 
-enum class ScheduleKind { cosine, step, constant };
+enum class ScheduleKind {
+    cosine,
+    cosine_after_warmup,  // the warm-up ends at the peak, and the cosine starts there: DINO
+    step,
+    constant
+};
 enum class ScheduleUnit { step, epoch };
 
 // [schedule]; lengths are in epochs
@@ -111,7 +149,19 @@ struct SchedulePart {
     bool operator==(const SchedulePart&) const = default;
 };
 
-enum class LossKind { cross_entropy, bce, token_label };
+enum class LossKind {
+    cross_entropy,
+    bce,
+    token_label,
+    // Beyond labels (train/views/):
+    knn,          // neighbours in the memory have the image's class (SNCA)
+    instance,     // views of an image agree with each other
+    grafit,       // both
+    ce_instance,  // cross-entropy and instance
+    triplet,      // views of an image are nearer to each other than to those of other images
+    ce_triplet,   // cross-entropy and triplet
+    dino,
+};
 enum class ClassWeights {
     none,
     inverse,  // of a class's share of the training images
@@ -135,7 +185,50 @@ struct LossPart {
     double token_weight = 0.5;  // of VOLO's dense term
     ClassTarget class_target = ClassTarget::map;
     ClassWeights class_weights = ClassWeights::none;
+    double view_weight = 1;  // of the term that compares views, beside another one
+    double margin = 0.2;     // triplet
     bool operator==(const LossPart&) const = default;
+};
+
+// What a loss asks for.
+bool beyond_labels(LossKind kind);   // the network is judged by its features
+bool compares_views(LossKind kind);  // several views of each image
+bool has_classifier(LossKind kind);  // the class head learns
+bool has_target(LossKind kind);      // a target network
+bool has_memory(LossKind kind);      // a vector of every training image
+
+// [target]: the slowly moving copy of the network.
+struct TargetPart {
+    double momentum = 0.996;  // of a step
+    double momentum_end = 1;
+    ScheduleKind schedule = ScheduleKind::cosine;  // or constant
+    bool operator==(const TargetPart&) const = default;
+};
+
+// [memory]: one vector per training image.
+struct MemoryPart {
+    double sigma = 0.05;    // temperature of the neighbours' weights
+    double momentum = 0.5;  // how much of its vector an image keeps when it is seen again
+    bool operator==(const MemoryPart&) const = default;
+};
+
+// [clusters]: ClusterFit+, which trains on the clusters of another model's features.
+struct ClusterPart {
+    std::int64_t count = 0;  // 0: the data's own labels
+    std::string weights;     // a model file, whose features are clustered
+    std::int64_t rounds = 50;
+    bool operator==(const ClusterPart&) const = default;
+};
+
+// [dino]
+struct DinoPart {
+    double student_temperature = 0.1;
+    double teacher_temperature = 0.04;
+    double teacher_start = 0.04;  // where the teacher's temperature begins ...
+    double teacher_warmup = 0;    // ... and the epochs in which it rises
+    double centre_momentum = 0.9;
+    double freeze_last = 1;  // epochs in which the last layer does not learn
+    bool operator==(const DinoPart&) const = default;
 };
 
 // [distill]
@@ -173,6 +266,9 @@ struct EvalPart {
     double crop_ratio = 0;   // 0: the model's own
     std::int64_t every = 1;  // epochs
     std::string crop_mode = "centre";
+    // Of a model whose class head does not learn: so many neighbours, by these features.
+    std::int64_t neighbours = 20;
+    std::string features = "trunk";  // or projection
     bool operator==(const EvalPart&) const = default;
 };
 
@@ -181,6 +277,7 @@ struct SavePart {
     std::int64_t steps = 0;       // also every so many steps; 0: at the end of epochs only
     std::int64_t keep_every = 0;  // epochs whose checkpoint stays for good; 0: none
     std::string best = "top1";    // what decides: top1, top5, loss, top1_ema
+    bool head = false;            // model files keep the projector
     bool operator==(const SavePart&) const = default;
 };
 
@@ -196,9 +293,15 @@ struct Recipe {
     ModelPart model;
     DataPart data;
     AugmentPart augment;
+    ViewsPart views;
     OptimPart optim;
     SchedulePart schedule;
     LossPart loss;
+    HeadConfig head;
+    TargetPart target;
+    MemoryPart memory;
+    DinoPart dino;
+    ClusterPart clusters;
     DistillPart distill;
     TrainPart train;
     EvalPart eval;
@@ -206,5 +309,9 @@ struct Recipe {
     std::vector<ModelValues> for_models;  // taken when another model is named
     bool operator==(const Recipe&) const = default;
 };
+
+// Whether nothing learns to tell the classes of the data apart, so that validation asks the nearest
+// training images.
+bool judged_by_neighbours(const Recipe& recipe);
 
 }  // namespace cait

@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "cait/error.h"
-#include "image/draw/pixel_font.h"
 #include "prepare/evaluation_transform.h"
+#include "recipe/beyond_labels.h"
+#include "recipe/bind_values.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 
@@ -16,40 +17,6 @@ namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 constexpr double kLongest = 1e6;  // epochs
-
-// A recipe is written as TOML, which is UTF-8 and nothing else.
-void require_utf8(std::string_view text) {
-    while (!text.empty())
-        if (next_character(text) == kNoCharacter)
-            throw UsageError("expected UTF-8 text, found other bytes");
-}
-
-void bind_text(Settings& s, std::string name, std::string& field, std::string help) {
-    s.custom({std::move(name), std::move(help), [&field] { return field; },
-              [&field](const std::string& text) {
-                  require_utf8(text);
-                  field = text;
-              },
-              Settings::Kind::text, "text"});
-}
-
-// "0.08,1"; a TOML file may also say [0.08, 1].
-void bind_interval(Settings& s, std::string name, Interval& field, double most, std::string help) {
-    s.custom({std::move(name), std::move(help),
-              [&field] { return fmt::format("{},{}", field.low, field.high); },
-              [&field, most](const std::string& text) {
-                  const std::size_t comma = text.find(',');
-                  if (comma == std::string::npos)
-                      throw UsageError(fmt::format("expected LOW,HIGH, found '{}'", text));
-                  const double low = parse_number(text.substr(0, comma));
-                  const double high = parse_number(text.substr(comma + 1));
-                  if (!(low > 0 && low <= high && high <= most))
-                      throw UsageError(fmt::format("expected 0 < low <= high <= {:g}, found {},{}",
-                                                   most, low, high));
-                  field = {low, high};
-              },
-              Settings::Kind::list, fmt::format("LOW,HIGH above 0, up to {:g}", most)});
-}
 
 void bind_model(Settings& s, ModelPart& p) {
     s.custom({"model.name", "a preset, see `cait models`; other keys of the table change it",
@@ -102,12 +69,7 @@ void bind_crop(Settings& s, AugmentPart& p) {
         "eval.crop_mode");
     bind_interval(s, "augment.scale", p.scale, 1, "rrc: share of the image's area");
     bind_interval(s, "augment.ratio", p.ratio, 100, "rrc: width over height");
-    s.choice("augment.filter", p.filter,
-             {{filter_name(Filter::bicubic), Filter::bicubic},
-              {filter_name(Filter::bilinear), Filter::bilinear},
-              {filter_name(Filter::lanczos), Filter::lanczos},
-              {filter_name(Filter::box), Filter::box}},
-             "how images are resized");
+    bind_filter(s, "augment.filter", p.filter);
     s.number("augment.flip", p.flip, 0, 1, "probability of mirroring");
 }
 
@@ -120,13 +82,7 @@ void bind_colour(Settings& s, AugmentPart& p) {
               },
               Settings::Kind::text,
               "rand-m9-mstd0.5-inc1 …, original, v0, trivial, three, three-grey-blur …, none"});
-    s.custom({"augment.jitter", "brightness, contrast and saturation, or each and the hue",
-              [&p] { return p.jitter; },
-              [&p](const std::string& text) {
-                  ColourJitter::parse(text);
-                  p.jitter = text;
-              },
-              Settings::Kind::list, "1, 3 or 4 numbers"});
+    bind_jitter(s, "augment.jitter", p.jitter);
     s.flag("augment.force_jitter", p.force_jitter, "jitter also beside a policy that replaces it");
     s.number("augment.erase", p.erase, 0, 1, "probability of random erasing");
     s.choice("augment.erase_mode", p.erase_mode,
@@ -187,10 +143,14 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.integer("optim.lr_batch", p.lr_batch, 0,
               "lr grows with the batch in proportion to this one; 0: lr as it stands");
     s.number("optim.weight_decay", p.weight_decay, 0, 10, "decoupled from the gradient");
+    s.number("optim.weight_decay_end", p.weight_decay_end, OptimPart::kDecayStays, 10,
+             "where the decay arrives along half a cosine; below 0: it stays as it is");
     s.choice("optim.decay_rule", p.decay_rule,
-             {{"facebook", DecayRule::facebook}, {"timm", DecayRule::timm}},
-             "neither lets vectors, biases, pos_embed and cls_token decay; timm spares dist_token "
-             "too");
+             {{"facebook", DecayRule::facebook},
+              {"timm", DecayRule::timm},
+              {"vectors", DecayRule::vectors}},
+             "none lets vectors and biases decay; facebook and timm spare pos_embed and cls_token "
+             "too, timm also dist_token");
     s.number("optim.beta1", p.beta1, 0, 1, "adamw, lamb: memory of the gradient");
     s.number("optim.beta2", p.beta2, 0, 1, "adamw, lamb: memory of its square");
     s.number("optim.epsilon", p.epsilon, 1e-30, 1, "adamw, lamb: added to the denominator");
@@ -199,18 +159,25 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.number("optim.layer_decay", p.layer_decay, 0.01, 1,
              "each layer below the head learns this much slower; 1: off");
     s.choice("optim.clip", p.clip,
-             {{"none", ClipKind::none}, {"norm", ClipKind::norm}, {"value", ClipKind::value}},
-             "gradients are cut by their common norm, one by one, or not");
+             {{"none", ClipKind::none},
+              {"norm", ClipKind::norm},
+              {"value", ClipKind::value},
+              {"param", ClipKind::param}},
+             "gradients are cut by their common norm, number by number, by each parameter's own "
+             "norm, or not");
     s.number("optim.clip_at", p.clip_at, 1e-9, 1e9, "the largest norm or value");
     bind_accumulate(s, p.accumulate);
 }
 
 void bind_schedule(Settings& s, SchedulePart& p) {
-    s.choice("schedule.name", p.name,
-             {{"cosine", ScheduleKind::cosine},
-              {"step", ScheduleKind::step},
-              {"constant", ScheduleKind::constant}},
-             "how the learning rate falls after the warm-up");
+    s.choice(
+        "schedule.name", p.name,
+        {{"cosine", ScheduleKind::cosine},
+         {"cosine-after-warmup", ScheduleKind::cosine_after_warmup},
+         {"step", ScheduleKind::step},
+         {"constant", ScheduleKind::constant}},
+        "how the learning rate falls after the warm-up, which is a part of the cosine's period "
+        "or comes before it");
     s.choice("schedule.unit", p.unit,
              {{"step", ScheduleUnit::step}, {"epoch", ScheduleUnit::epoch}},
              "how often the rate moves");
@@ -227,8 +194,16 @@ void bind_loss(Settings& s, LossPart& p) {
     s.choice("loss.name", p.name,
              {{"cross_entropy", LossKind::cross_entropy},
               {"bce", LossKind::bce},
-              {"token_label", LossKind::token_label}},
-             "bce: one yes or no per class; token_label: VOLO's, with a label for every token");
+              {"token_label", LossKind::token_label},
+              {"knn", LossKind::knn},
+              {"instance", LossKind::instance},
+              {"grafit", LossKind::grafit},
+              {"ce_instance", LossKind::ce_instance},
+              {"triplet", LossKind::triplet},
+              {"ce_triplet", LossKind::ce_triplet},
+              {"dino", LossKind::dino}},
+             "bce: one yes or no per class; token_label: VOLO's, with a label for every token; the "
+             "others are those of beyond-labels.md");
     s.number("loss.smoothing", p.smoothing, 0, 1,
              "share of a label that is spread over all classes");
     s.number("loss.bce_threshold", p.bce_threshold, -1, 1,
@@ -305,12 +280,14 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
         modes.emplace_back(crop_mode_name(mode));
     s.word("eval.crop_mode", eval.crop_mode, std::move(modes),
            "how an image that is not square is cut");
+    bind_neighbours(s, eval);
     s.integer("save.steps", save.steps, 0,
               "also save every so many steps; 0: at the end of epochs only", kAny);
     s.integer("save.keep_every", save.keep_every, 0,
               "keep the checkpoint of every so many epochs; 0: none");
     s.word("save.best", save.best, {"top1", "top5", "loss", "top1_ema"},
            "what decides which weights are the best");
+    s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
 
 }  // namespace
@@ -322,9 +299,11 @@ void bind(Settings& keys, Recipe& recipe) {
     bind_crop(keys, recipe.augment);
     bind_colour(keys, recipe.augment);
     bind_mix(keys, recipe.augment);
+    bind_views(keys, recipe.views);
     bind_optim(keys, recipe.optim);
     bind_schedule(keys, recipe.schedule);
     bind_loss(keys, recipe.loss);
+    bind_beyond_labels(keys, recipe);
     bind_distill(keys, recipe.distill);
     bind_train(keys, recipe.train);
     bind_eval_and_save(keys, recipe.eval, recipe.save);

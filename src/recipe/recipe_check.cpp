@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "recipe/beyond_labels.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 
@@ -57,7 +58,9 @@ void check_schedule(const Recipe& recipe) {
     require(s.warmup <= s.epochs, "schedule.warmup",
             fmt::format("at most schedule.epochs {}, found {}", s.epochs, s.warmup));
     // Only what is written is compared: a small batch lowers both.
-    require(s.name != ScheduleKind::cosine || s.min_lr <= recipe.optim.lr, "schedule.min_lr",
+    require((s.name != ScheduleKind::cosine && s.name != ScheduleKind::cosine_after_warmup) ||
+                s.min_lr <= recipe.optim.lr,
+            "schedule.min_lr",
             fmt::format("at most optim.lr {}, found {}", recipe.optim.lr, s.min_lr));
 }
 
@@ -119,6 +122,17 @@ void check_distillation(const Recipe& recipe) {
             fmt::format("images that are always shown alike, found {}", random));
 }
 
+// Several views of an image leave no single one to mix, to label by place or to ask a teacher
+// about.
+void check_views(const Recipe& recipe) {
+    if (recipe.views.name == ViewsKind::none) return;
+    require(!mixes(recipe.augment), "views.name",
+            "none beside augment.mixup, augment.cutmix and augment.mix_tokens");
+    require(recipe.data.token_labels.empty(), "views.name", "none beside data.token_labels");
+    require(recipe.distill.kind == Distillation::none, "views.name", "none beside distill.kind");
+    require(!recipe.loss.cosub, "views.name", "none beside loss.cosub");
+}
+
 // What runs as at evaluation cannot do what only training does.
 void check_mode(const Recipe& recipe) {
     if (recipe.train.mode != "eval") return;
@@ -137,9 +151,13 @@ void check(const Recipe& recipe) {
     check_schedule(recipe);
     check_loss(recipe);
     check_distillation(recipe);
+    check_views(recipe);
     check_mode(recipe);
-    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0, "save.best",
-            "train.ema above 0 for top1_ema");
+    check_beyond_labels(recipe);
+    // DINO's teacher is an average of its student.
+    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0 ||
+                recipe.loss.name == LossKind::dino,
+            "save.best", "train.ema above 0 for top1_ema");
     require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
             "validation data, as it waits for a better result; found data.val none");
 }

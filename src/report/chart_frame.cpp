@@ -55,7 +55,8 @@ void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, co
         drawing.add(Drawing::Path{"grid", {{P::kLeft, down}, {P::kWidth - P::kRight, down}}});
         drawing.add(Drawing::Text{"tick", {P::kLeft - 6, down + 3.5}, y_texts[i], Anchor::end});
     }
-    const std::vector<std::string> x_texts = tick_texts(x.ticks, x.unit);
+    const std::vector<std::string> x_texts =
+        x.texts.empty() ? tick_texts(x.ticks, x.unit) : x.texts;
     for (std::size_t i = 0; i < x.ticks.size(); ++i) {
         constexpr double kHalfLetter = 3.2;  // of the style's font
         // A text that would run out of the drawing ends at its edge.
@@ -84,11 +85,12 @@ std::string chart_figure(std::string_view title, std::string_view legend, std::s
         html_text(title), legend, width, height, svg);
 }
 
-std::string legend_entry(int colour, std::string_view name, std::string_view value, bool dashed) {
-    const std::string key =
-        colour > 0 ? fmt::format("<i class=\"key s{}{}\"></i>", colour, dashed ? " dash" : "")
-                   : std::string();
-    return fmt::format("<span>{}{} <b>{}</b></span> ", key, html_text(name), html_text(value));
+std::string legend_entry(std::string_view style, std::string_view name, std::string_view value) {
+    return fmt::format(
+        "<span>{}{}{}</span> ",
+        style.empty() ? std::string() : fmt::format("<i class=\"key {}\"></i>", style),
+        html_text(name),
+        value.empty() ? std::string() : fmt::format(" <b>{}</b>", html_text(value)));
 }
 
 }  // namespace cait

@@ -54,7 +54,8 @@ std::vector<std::string> tick_texts(const std::vector<double>& ticks, ChartUnit 
 struct ChartAxis {
     std::vector<double> ticks;
     ChartUnit unit = ChartUnit::number;
-    std::string_view label = {};  // of the one across
+    std::string_view label = {};          // of the one across
+    std::vector<std::string> texts = {};  // in place of the ticks' numbers
 };
 void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
@@ -63,8 +64,7 @@ std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxi
 std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg,
                          double width = ChartPlane::kWidth, double height = ChartPlane::kHeight);
 
-// A <span> of a legend; `colour` is 1 to 5, 0 for none.
-std::string legend_entry(int colour, std::string_view name, std::string_view value,
-                         bool dashed = false);
+// A <span> of a legend; `style` is that of its colour, "s1 dash" or "c3 square", or empty.
+std::string legend_entry(std::string_view style, std::string_view name, std::string_view value);
 
 }  // namespace cait

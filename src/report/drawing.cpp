@@ -8,6 +8,12 @@ namespace cait {
 
 namespace {
 
+// An element that has begun, to its end.
+std::string with_title(const std::string& start, std::string_view tag, const std::string& title) {
+    if (title.empty()) return start + "/>\n";
+    return fmt::format("{}><title>{}</title></{}>\n", start, html_text(title), tag);
+}
+
 struct SvgWriter {
     std::string operator()(const Drawing::Path& path) const {
         std::string points;
@@ -20,11 +26,17 @@ struct SvgWriter {
         return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", path.style, points);
     }
     std::string operator()(const Drawing::Disc& disc) const {
-        const std::string start =
+        return with_title(
             fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"", disc.style,
-                        disc.centre.x, disc.centre.y, disc.radius);
-        if (disc.title.empty()) return start + "/>\n";
-        return fmt::format("{}><title>{}</title></circle>\n", start, html_text(disc.title));
+                        disc.centre.x, disc.centre.y, disc.radius),
+            "circle", disc.title);
+    }
+    std::string operator()(const Drawing::Marks& marks) const {
+        std::string places;  // lines of no length, of which the round or square ends are seen
+        for (const DrawingPoint& point : marks.places)
+            if (point.is_there()) places += fmt::format("M{:.1f} {:.1f}h0", point.x, point.y);
+        return with_title(fmt::format("<path class=\"{}\" d=\"{}\"", marks.style, places), "path",
+                          marks.title);
     }
     std::string operator()(const Drawing::Rectangle& box) const {
         return fmt::format(
@@ -45,29 +57,6 @@ struct SvgWriter {
     }
 };
 
-// Plain colours instead of variables: not only browsers open such a file.
-std::string theme_rules(const Theme& theme) {
-    std::string css = fmt::format(
-        ".card {{ fill: {}; }} .grid {{ stroke: {}; }} .tick {{ fill: {}; }} "
-        ".title, .strong {{ fill: {}; }} .diagonal {{ stroke: {}; }} .dot {{ stroke: {}; }}\n",
-        css_colour(theme.card), css_colour(theme.rule), css_colour(theme.dim),
-        css_colour(theme.ink), css_colour(theme.dim), css_colour(theme.card));
-    for (std::size_t i = 0; i < theme.series.size(); ++i)
-        css += fmt::format(".line.s{0} {{ stroke: {1}; }} .dot.s{0}, .key.s{0} {{ fill: {1}; }}\n",
-                           i + 1, css_colour(theme.series[i]));
-    return css;
-}
-
-constexpr const char* kCommonRules = R"css(:root { color-scheme: light dark; }
-text { font: 11px system-ui, sans-serif; }
-.title { font-weight: 600; font-size: 14px; }
-path { fill: none; }
-.line { stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.dash { stroke-dasharray: 6 4; }
-.diagonal { stroke-dasharray: 4 4; stroke-width: 1.5; }
-.dot { stroke-width: 1.5; }
-)css";
-
 }  // namespace
 
 void Drawing::add(const Drawing& other, double down) {
@@ -78,6 +67,9 @@ void Drawing::add(const Drawing& other, double down) {
                 for (DrawingPoint& point : path.points) point.y += down;
             }
             void operator()(Disc& disc) const { disc.centre.y += down; }
+            void operator()(Marks& marks) const {
+                for (DrawingPoint& point : marks.places) point.y += down;
+            }
             void operator()(Rectangle& box) const { box.top += down; }
             void operator()(Text& text) const { text.at.y += down; }
             void operator()(Picture& picture) const { picture.top += down; }
@@ -97,10 +89,9 @@ std::string svg_file(const Drawing& drawing, const std::string& title) {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n"
-        "<style>\n{3}{4}@media (prefers-color-scheme: dark) {{\n{5}}}\n</style>\n"
-        "<rect class=\"card\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n{6}</svg>\n",
-        drawing.width(), drawing.height(), html_text(title), kCommonRules, theme_rules(kLightTheme),
-        theme_rules(kDarkTheme), drawing.svg());
+        "<style>\n{3}</style>\n"
+        "<rect class=\"card\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n{4}</svg>\n",
+        drawing.width(), drawing.height(), html_text(title), drawing_rules(), drawing.svg());
 }
 
 }  // namespace cait

@@ -32,6 +32,11 @@ public:
         double radius = 0;
         std::string title;  // shown under the pointer; may be empty
     };
+    struct Marks {  // many small dots of one kind, or squares
+        std::string style;
+        std::vector<DrawingPoint> places;
+        std::string title;  // as of a disc
+    };
     struct Rectangle {
         std::string style;
         double left = 0, top = 0, width = 0, height = 0;
@@ -46,7 +51,7 @@ public:
         Image image;
         double left = 0, top = 0, width = 0, height = 0;
     };
-    using Element = std::variant<Path, Disc, Rectangle, Text, Picture>;
+    using Element = std::variant<Path, Disc, Marks, Rectangle, Text, Picture>;
 
     Drawing(double width, double height) : width_(width), height_(height) {}
     double width() const { return width_; }
@@ -66,8 +71,9 @@ private:
 };
 
 // Styles: "grid" and "diagonal" (dashed) for lines that help, "line sN" with N from 1 to 5 and
-// "line sN dash" for those of values, "dot sN", "key sN" (a square of a legend), "tick" for small
-// texts, "title" and "strong" for others, "card" for the ground.
+// "line sN dash" for those of values, "line whisker sN" for thin ones, "dot sN", "cloud cN" and
+// "cloud cN square" with N from 0 to 9 for marks, "key sN" and "key cN" for what a legend begins
+// with, "tick" for small texts, "title" and "strong" for others, "card" for the ground.
 inline constexpr double kTextHeight = 11;  // of "tick", in units of the drawing
 
 // A file of its own, in the reader's light or dark.

@@ -14,29 +14,38 @@ namespace {
 
 constexpr double kMargin = 12;
 constexpr double kLetter = 6;  // width of one, in both fonts
+constexpr double kSquare = 10;
 
 std::string key_text(const FigureKey& key) {
-    return key.value.empty() ? key.name : key.name + "  " + key.value;
+    return key.value.empty() ? key.name : key.name + " " + key.value;
+}
+
+// A line where lines differ by their dashes, a dot where marks differ by their shape.
+void draw_key(Drawing& drawing, const std::string& style, double left, double top) {
+    const double middle = top + 1 + kSquare / 2;
+    if (style.empty()) return;
+    if (style.ends_with(" dash"))
+        drawing.add(
+            Drawing::Path{"line " + style, {{left - 2, middle}, {left + kSquare + 2, middle}}});
+    else if (style.starts_with("c") && !style.ends_with(" square"))
+        drawing.add(Drawing::Disc{"key " + style, {left + kSquare / 2, middle}, kSquare / 2, ""});
+    else
+        drawing.add(Drawing::Rectangle{"key " + style, left, top + 1, kSquare, kSquare});
 }
 
 // Keys beside each other, in as many rows as they need. Returns where the last row ends.
 double draw_keys(Drawing& drawing, const std::vector<FigureKey>& keys, double top) {
-    constexpr double kRow = 16, kSquare = 10, kGap = 18;
+    constexpr double kRow = 16, kGap = 18;
     double left = kMargin, base = top;
     for (const FigureKey& key : keys) {
         const std::string text = key_text(key);
         const double square = key.style.empty() ? 0 : kSquare + 6;
-        const double width = square + kLetter * double(text.size());
+        const double width = square + double(text_width(text));
         if (left > kMargin && left + width > drawing.width() - kMargin) {
             left = kMargin;
             base += kRow;
         }
-        const bool dashed = key.style.ends_with(" dash");
-        if (dashed)
-            drawing.add(Drawing::Path{"line " + key.style,
-                                      {{left - 2, base + 6}, {left + kSquare + 2, base + 6}}});
-        else if (square > 0)
-            drawing.add(Drawing::Rectangle{"key " + key.style, left, base + 1, kSquare, kSquare});
+        draw_key(drawing, key.style, left, base);
         drawing.add(Drawing::Text{"strong", {left + square, base + 10}, text});
         left += width + kGap;
     }
@@ -49,10 +58,8 @@ std::string figure_html(const Figure& figure) {
     if (figure.empty()) return {};
     std::string legend =
         figure.label.empty() ? "" : "<span>" + html_text(figure.label) + "</span> ";
-    for (const FigureKey& key : figure.keys) {
-        const int colour = key.style.empty() ? 0 : key.style[1] - '0';
-        legend += legend_entry(colour, key.name, key.value, key.style.ends_with(" dash"));
-    }
+    for (const FigureKey& key : figure.keys)
+        legend += legend_entry(key.style, key.name, key.value);
     return chart_figure(figure.title, legend, figure.drawing.svg(), figure.drawing.width(),
                         figure.drawing.height());
 }

@@ -10,9 +10,9 @@
 namespace cait {
 
 struct FigureKey {
-    std::string style;  // "s1" … "s5", "s1 dash"; empty: no colour
+    std::string style;  // "s1" … "s5", "s1 dash", "c0" … "c9", "c0 square"; empty: no colour
     std::string name;
-    std::string value;  // may be empty
+    std::string value = {};
 };
 
 struct Figure {

@@ -10,7 +10,6 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kMostPoints = 400;  // more than there are pixels says nothing more
-constexpr std::size_t kColours = 4;
 
 using Points = std::vector<std::pair<double, double>>;
 
@@ -34,21 +33,26 @@ Points thinned(const Points& points) {
 
 // "s1" to "s4", then the same dashed.
 std::string series_style(std::size_t index) {
-    return fmt::format("s{}{}", index % kColours + 1, index / kColours % 2 == 1 ? " dash" : "");
+    return fmt::format("s{}{}", index % kLineColours + 1, index / kLineColours % 2 == 1 ? " dash" : "");
+}
+
+bool is_there(const std::pair<double, double>& point) {
+    return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
 void draw_line(Drawing& drawing, const ChartPlane& plane, const Points& points, std::size_t index,
-               bool every_point) {
+               const LineChart& chart) {
     Drawing::Path path{"line " + series_style(index), {}};
     for (const auto& [x, y] : points) path.points.push_back({plane.across(x), plane.down(y)});
     drawing.add(path);
     // The last point gets a dot: a line of one point is nothing to see.
     std::vector<DrawingPoint> there;
     std::ranges::copy_if(path.points, std::back_inserter(there), &DrawingPoint::is_there);
-    if (!every_point && !there.empty()) there.erase(there.begin(), there.end() - 1);
+    if (!chart.every_point && chart.x_names.empty() && !there.empty())
+        there.erase(there.begin(), there.end() - 1);
     for (const DrawingPoint& point : there)
-        drawing.add(Drawing::Disc{fmt::format("dot s{}", index % kColours + 1), point,
-                                  every_point ? 2.75 : 3.5, ""});
+        drawing.add(Drawing::Disc{fmt::format("dot s{}", index % kLineColours + 1), point,
+                                  chart.every_point ? 2.75 : 3.5, ""});
 }
 
 std::vector<FigureKey> keys_of(const LineChart& chart) {
@@ -65,38 +69,44 @@ std::vector<FigureKey> keys_of(const LineChart& chart) {
     return keys;
 }
 
-}  // namespace
-
-Figure line_figure(const LineChart& chart) {
-    ChartRange x, y;
-    std::vector<Points> lines;
-    for (const ChartSeries& series : chart.series) {
-        lines.push_back(thinned(series.points));
-        for (const auto& [px, py] : lines.back())
-            if (std::isfinite(px) && std::isfinite(py)) y.include(py);
-        for (const auto& [px, py] : series.points)
-            if (std::isfinite(px) && std::isfinite(py)) x.include(px);
-    }
-    if (y.empty()) return {};
-    if (chart.from_zero) y.include(0);
-    const std::vector<double> y_ticks = axis_ticks(y.low, y.high);
-    y = {y_ticks.front(), y_ticks.back()};
-    std::vector<double> x_ticks = x.high > x.low ? axis_ticks(x.low, x.high) : std::vector{x.low};
+ChartAxis axis_across(const LineChart& chart, const ChartRange& x) {
+    ChartAxis axis{{}, ChartUnit::number, chart.x_label, chart.x_names};
+    for (std::size_t i = 0; i < chart.x_names.size(); ++i) axis.ticks.push_back(double(i));
+    if (!axis.ticks.empty()) return axis;
+    axis.ticks = x.high > x.low ? axis_ticks(x.low, x.high) : std::vector{x.low};
     // Layers and steps are whole: so are their ticks.
     const bool whole = std::ranges::all_of(chart.series, [](const ChartSeries& series) {
         return std::ranges::all_of(series.points,
                                    [](const auto& p) { return p.first == std::floor(p.first); });
     });
-    std::erase_if(x_ticks, [&](double tick) {
+    std::erase_if(axis.ticks, [&](double tick) {
         return tick < x.low || tick > x.high || (whole && tick != std::floor(tick));
     });
+    return axis;
+}
 
-    const ChartPlane plane(x, y);
+}  // namespace
+
+Figure line_figure(const LineChart& chart) {
+    constexpr double kMargin = 0.4;  // beside the first and the last name
+    ChartRange x, y;
+    std::vector<Points> lines;
+    for (const ChartSeries& series : chart.series) {
+        lines.push_back(thinned(series.points));
+        for (const auto& point : lines.back())
+            if (is_there(point)) y.include(point.second);
+        for (const auto& point : series.points)
+            if (is_there(point)) x.include(point.first);
+    }
+    if (y.empty()) return {};
+    if (chart.from_zero) y.include(0);
+    if (!chart.x_names.empty()) x = {-kMargin, double(chart.x_names.size()) - 1 + kMargin};
+    const std::vector<double> y_ticks = axis_ticks(y.low, y.high);
+
+    const ChartPlane plane(x, {y_ticks.front(), y_ticks.back()});
     Drawing drawing(ChartPlane::kWidth, ChartPlane::kHeight);
-    draw_axes(drawing, plane, {std::move(x_ticks), ChartUnit::number, chart.x_label},
-              {y_ticks, chart.unit});
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        draw_line(drawing, plane, lines[i], i, chart.every_point);
+    draw_axes(drawing, plane, axis_across(chart, x), {y_ticks, chart.unit});
+    for (std::size_t i = 0; i < lines.size(); ++i) draw_line(drawing, plane, lines[i], i, chart);
     return {chart.name, chart.title, chart.y_label, keys_of(chart), std::move(drawing)};
 }
 

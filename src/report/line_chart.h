@@ -21,6 +21,8 @@ struct LineChart {
     ChartUnit unit = ChartUnit::number;
     bool from_zero = false;                // the axis starts at 0 even where no value is near it
     std::vector<ChartSeries> series = {};  // 4 have colours of their own; the next 4 are dashed
+    // Where x is no number but one of these, by its place from 0 on: every point is marked.
+    std::vector<std::string> x_names = {};
     bool every_point = false;  // a dot for each, not for the last one only, and no value in the key
     std::string name = {}, y_label = {};  // of the figure
 };

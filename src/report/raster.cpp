@@ -14,21 +14,24 @@ struct Stroke {
     Colour colour{};
     double width = 1;
     double on = 0, off = 0;  // of dashes; 0: none
+    double opacity = 1;
 };
 
-// N of "line sN" as a colour; otherwise `other`.
-Colour series_colour(const std::string& style, const Theme& theme, const Colour& other) {
-    const std::size_t at = style.find(" s");
-    if (at == std::string::npos || at + 2 >= style.size()) return other;
-    const auto index = std::size_t(style[at + 2] - '1');
-    return index < theme.series.size() ? theme.series[index] : other;
+bool has_word(std::string_view style, std::string_view word) {
+    return (" " + std::string(style) + " ").find(" " + std::string(word) + " ") !=
+           std::string::npos;
 }
 
+// As the rules of the page's CSS have it (chart_rules()).
 Stroke stroke_of(const std::string& style, const Theme& theme) {
-    if (style == "grid") return {theme.rule, 1};
-    if (style == "diagonal") return {theme.dim, 1.5, 4, 4};
-    Stroke stroke{series_colour(style, theme, theme.ink), 2};
-    if (style.ends_with(" dash")) {
+    if (style == "grid") return {.colour = theme.rule, .width = 1};
+    if (style == "diagonal") return {.colour = theme.ink, .width = 1.5, .on = 4, .off = 4};
+    Stroke stroke{.colour = theme.colour_of(style, theme.ink), .width = 2};
+    if (has_word(style, "whisker")) {
+        stroke.width = 1;
+        stroke.opacity = 0.6;
+    }
+    if (has_word(style, "dash")) {
         stroke.on = 6;
         stroke.off = 4;
     }
@@ -58,19 +61,37 @@ public:
         for (std::size_t i = 0; i + 1 < path.points.size(); ++i)
             if (path.points[i].is_there() && path.points[i + 1].is_there())
                 length = add_segment(path.points[i], path.points[i + 1], stroke, length, covered);
-        for (std::size_t i = 0; i < covered.size(); ++i)
-            if (covered[i] > 0) blend(&image_.pixels[3 * i], stroke.colour, double(covered[i]));
+        paint(covered, stroke);
+    }
+
+    // What lies over each other counts once, as in one path of SVG.
+    void operator()(const Drawing::Marks& marks) {
+        const bool square = has_word(marks.style, "square");
+        const Stroke stroke{.colour = theme_.colour_of(marks.style, theme_.ink),
+                            .width = square ? 3.4 : 4,
+                            .opacity = 0.8};
+        const double half = stroke.width / 2;
+        std::vector<float> covered(std::size_t(image_.width * image_.height));
+        for (const DrawingPoint& at : marks.places)
+            if (at.is_there())
+                for_pixels(at.x - half, at.y - half, at.x + half, at.y + half,
+                           [&](std::size_t index, double x, double y) {
+                               const double dx = std::fabs(x - at.x), dy = std::fabs(y - at.y);
+                               const double away = square ? std::max(dx, dy) : std::hypot(dx, dy);
+                               covered[index] = std::max(covered[index], float(share(half - away)));
+                           });
+        paint(covered, stroke);
     }
 
     void operator()(const Drawing::Disc& disc) {
         constexpr double kRim = 0.75;  // half the width of the stroke around it
         fill_disc(disc.centre, disc.radius + kRim, theme_.card);
-        fill_disc(disc.centre, disc.radius - kRim, series_colour(disc.style, theme_, theme_.ink));
+        fill_disc(disc.centre, disc.radius - kRim, theme_.colour_of(disc.style, theme_.ink));
     }
 
     void operator()(const Drawing::Rectangle& box) {
         const Colour colour =
-            box.style == "card" ? theme_.card : series_colour(box.style, theme_, theme_.rule);
+            box.style == "card" ? theme_.card : theme_.colour_of(box.style, theme_.rule);
         const std::int64_t left = pixel(box.left), top = pixel(box.top);
         fill_rectangle(image_, left, top, pixel(box.left + box.width) - left,
                        pixel(box.top + box.height) - top, colour);
@@ -116,6 +137,12 @@ private:
             for (std::int64_t x = first(left); x < last(right, image_.width); ++x)
                 visit(std::size_t(y * image_.width + x), (double(x) + 0.5) / scale_,
                       (double(y) + 0.5) / scale_);
+    }
+
+    void paint(const std::vector<float>& covered, const Stroke& stroke) {
+        for (std::size_t i = 0; i < covered.size(); ++i)
+            if (covered[i] > 0)
+                blend(&image_.pixels[3 * i], stroke.colour, stroke.opacity * double(covered[i]));
     }
 
     // How much of a pixel is inside, by the distance of its centre from the edge, in units.

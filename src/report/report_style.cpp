@@ -1,5 +1,7 @@
 // How a report looks: one column on a phone, two charts side by side on a desk, light or dark as
 // the reader's system is.
+#include <fmt/format.h>
+
 #include "report/report_parts.h"
 #include "report/theme.h"
 
@@ -7,7 +9,19 @@ namespace cait {
 
 namespace {
 
-constexpr const char* kRules = R"css(* { box-sizing: border-box; }
+std::string key_rules() {
+    std::string css;
+    for (std::size_t i = 1; i <= kLineColours + 1; ++i)
+        css += fmt::format("i.s{0} {{ background: var(--s{0}); }}\n", i);
+    for (std::size_t i = 0; i < kCloudColours; ++i)
+        css += fmt::format("i.c{0} {{ background: var(--c{0}); }}\n", i);
+    return css;
+}
+
+}  // namespace
+
+std::string report_style() {
+    return palette_variables() + R"css(* { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 main { max-width: 1040px; margin: 0 auto; padding: 24px 16px 64px; overflow-wrap: anywhere; }
@@ -35,26 +49,11 @@ figure { margin: 0; }
 .legend { margin: 0 0 6px; font-size: .82rem; display: flex; flex-wrap: wrap; gap: 2px 14px; }
 .legend b { color: var(--ink); font-weight: 600; }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 6px; }
-svg { display: block; width: 100%; height: auto; }
-svg text { font: 11px system-ui, sans-serif; fill: var(--dim); }
-.grid { stroke: var(--rule); fill: none; }
-.line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.line.s1 { stroke: var(--s1); } .line.s2 { stroke: var(--s2); }
-.line.s3 { stroke: var(--s3); } .line.s4 { stroke: var(--s4); } .line.s5 { stroke: var(--s5); }
-.line.dash { stroke-dasharray: 6 4; }
+.key.square { border-radius: 0; }
 i.key.dash { height: 4px; border-radius: 0; vertical-align: middle; opacity: .7; }
-i.s1 { background: var(--s1); } i.s2 { background: var(--s2); } i.s3 { background: var(--s3); }
-i.s4 { background: var(--s4); } i.s5 { background: var(--s5); }
-rect.s1, .dot.s1, .cell { fill: var(--s1); } .dot.s2 { fill: var(--s2); }
-.dot.s3 { fill: var(--s3); } .dot.s4 { fill: var(--s4); } .dot.s5 { fill: var(--s5); }
-svg .strong { fill: var(--ink); }
-.band { fill: var(--s1); opacity: .16; } .band.in { opacity: .3; }
-.dot { stroke: var(--card); stroke-width: 1.5; }
-rect.muted { fill: var(--s5); }
-.diagonal { stroke: var(--ink); stroke-dasharray: 4 4; stroke-width: 1.5; fill: none; }
-.square { max-width: 360px; }
-svg .on, svg .off { text-anchor: middle; font-size: 10px; fill: var(--ink); }
-svg .on { fill: var(--on); }
+svg { display: block; width: 100%; height: auto; }
+)css" + chart_rules() +
+           key_rules() + R"css(.square { max-width: 360px; }
 .scroll { overflow-x: auto; }
 .scroll svg { max-width: none; }
 .split { display: flex; height: 26px; gap: 2px; border-radius: 6px; overflow: hidden;
@@ -84,13 +83,6 @@ pre { margin: 8px 0 0; padding: 14px; background: var(--page); border-radius: 8p
   overflow-x: auto; overflow-wrap: normal; }
 @media print { section, .tiles div { break-inside: avoid; } }
 )css";
-
-}  // namespace
-
-std::string report_style() {
-    return ":root { color-scheme: light dark; --on: #ffffff; " + theme_variables(kLightTheme) +
-           " }\n@media (prefers-color-scheme: dark) { :root { " + theme_variables(kDarkTheme) +
-           " } }\n" + kRules;
 }
 
 }  // namespace cait

@@ -11,20 +11,27 @@ namespace cait {
 
 namespace {
 
-// log(p / (1 - p)) of the predicted probability of each coarse class, (queries, classes).
-std::vector<float> log_odds(const NeighbourTask& task, const MatchedLevel& coarse,
-                            const KnnRule& rule) {
-    constexpr double kLeast = 1e-6;  // votes of k neighbours are often none or all
-    const std::size_t k = std::ranges::max(rule.k);
-    const std::vector<Neighbour> neighbours = task_neighbours(task, rule);
+// log(p / (1 - p)). Votes of k neighbours are often none or all, softmaxes round to it.
+float log_odds(double probability) {
+    constexpr double kLeast = 1e-6;
+    const double p = std::clamp(probability, kLeast, 1 - kLeast);
+    return float(std::log(p / (1 - p)));
+}
+
+// Of the predicted probability of each coarse class, (queries, classes).
+std::vector<float> predicted_odds(const NeighbourTask& task, const RetrievalOptions& options) {
+    const MatchedLevel& coarse = *options.coarse;
     std::vector<float> odds;
     odds.reserve(task.queries.rows * coarse.classes);
+    for (const double p : options.coarse_probabilities) odds.push_back(log_odds(p));
+    if (!odds.empty()) return odds;
+    const std::size_t k = std::ranges::max(options.rule.k);
+    const std::vector<Neighbour> neighbours = task_neighbours(task, options.rule);
     for (std::size_t q = 0; q < task.queries.rows; ++q)
-        for (const double vote : knn_votes(std::span(neighbours).subspan(q * k, k),
-                                           coarse.collection, coarse.classes, rule.temperature)) {
-            const double p = std::clamp(vote, kLeast, 1 - kLeast);
-            odds.push_back(float(std::log(p / (1 - p))));
-        }
+        for (const double vote :
+             knn_votes(std::span(neighbours).subspan(q * k, k), coarse.collection, coarse.classes,
+                       options.rule.temperature))
+            odds.push_back(log_odds(vote));
     return odds;
 }
 
@@ -96,7 +103,7 @@ std::vector<LevelRetrieval> retrieval_at_levels(const NeighbourTask& task,
     std::vector<Ranking> rankings;
     std::vector<float> odds, oracle;
     if (options.coarse != nullptr) {
-        odds = log_odds(task, *options.coarse, options.rule);
+        odds = predicted_odds(task, options);
         oracle = known_class(*options.coarse);
     }
     for (const MatchedLevel& level : levels) {

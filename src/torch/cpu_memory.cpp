@@ -4,8 +4,10 @@ namespace cait {
 
 void CpuMemory::set_parameters(const std::map<std::string, at::Tensor>& parameters) {
     parameters_.clear();
+    // A leaf stays where it is; what was computed of one (resized positions) may be gone before the
+    // backward pass, and its place taken by another weight.
     for (const auto& [name, tensor] : parameters)
-        if (tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&
+        if (tensor.is_leaf() && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&
             tensor.is_contiguous())
             parameters_.insert(tensor.data_ptr());
 }

@@ -93,8 +93,11 @@ public:
 
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
-        return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4],
-                              context_.mode == Mode::train && !context_.frozen, op.momentum,
+        const bool training = context_.mode == Mode::train && !context_.frozen;
+        if (training && context_.sum_over_processes)
+            return synced_batch_norm(wide(in_[0]), {in_[1], in_[2], in_[3], in_[4]}, op.momentum,
+                                     op.epsilon, context_.sum_over_processes);
+        return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4], training, op.momentum,
                               op.epsilon, false);
     }
 

@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "kernels/profile.h"
 #include "torch/cpu_memory.h"
+#include "torch/synced_batch_norm.h"
 
 namespace cait {
 
@@ -41,6 +42,8 @@ struct EvaluateContext {
     // the same number use the weights that are packed already. Without it they are packed each
     // time.
     std::optional<std::uint64_t> weights_version = {};
+    // With it, batch norms in training take the statistics of all processes' images.
+    SumOverProcesses sum_over_processes{};
     // Sees the result of every node, as it was recorded: nothing is fused then.
     std::function<void(const Node&, const at::Tensor&)> watch{};
 };

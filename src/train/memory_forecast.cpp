@@ -42,9 +42,10 @@ MemoryForecast forecast_memory(TrainingStep& step, const Model& model, std::int6
     const std::int64_t low = peak_during([&] { step.rehearse(few); });
     const std::int64_t high = peak_during([&] { step.rehearse(many); });
     MemoryForecast forecast;
-    forecast.per_image = std::max<std::int64_t>(image, (high - low) / (many - few));
+    const std::int64_t views = step.view_bytes();
+    forecast.per_image = std::max<std::int64_t>(views, (high - low) / (many - few));
     forecast.fixed = low - few * forecast.per_image;
-    forecast.loader = kLoaderBatches * batch * image;
+    forecast.loader = kLoaderBatches * batch * views;
     // Training's loader waits with its batches while validation has its own.
     forecast.validation =
         forecast.loader + val_batch * (kLoaderBatches * image + info.inference_bytes);

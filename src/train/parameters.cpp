@@ -13,9 +13,11 @@ namespace cait {
 namespace {
 
 // The reference code leaves vectors out by their rank, which covers biases, norms and LayerScale,
-// and positions and class tokens by name. timm 1.0 also leaves out the distillation token.
+// and positions and class tokens by name. timm 1.0 also leaves out the distillation token; DINO
+// nothing but the vectors.
 bool decays(const ParamSpec& spec, DecayRule rule) {
     if (spec.shape.rank() <= 1) return false;
+    if (rule == DecayRule::vectors) return true;
     switch (spec.role.kind) {
         case ParamRole::Kind::position:
         case ParamRole::Kind::class_token:
@@ -72,6 +74,7 @@ std::vector<TrainParam> make_parameters(const Graph& graph,
                          .value = copy_of(spec, weights, device),
                          .trained = is_trained(spec, recipe),
                          .statistic = spec.role.kind == ParamRole::Kind::statistic,
+                         .prototypes = spec.role.kind == ParamRole::Kind::prototypes,
                          .decay = decays(spec, recipe.optim.decay_rule),
                          .lr_scale = std::pow(recipe.optim.layer_decay, double(last - spec.layer))};
         param.value.requires_grad_(param.trained);

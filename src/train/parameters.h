@@ -15,12 +15,13 @@
 namespace cait {
 
 struct TrainParam {
-    std::string name;        // the official one
-    at::Tensor value;        // float32; a leaf that requires a gradient where `trained`
-    bool trained = true;     // false: frozen, fixed by the model, or a running statistic
-    bool statistic = false;  // of a batch norm: moved by forward passes, not by the optimiser
-    bool decay = true;       // weight decay applies
-    double lr_scale = 1;     // by layer, from optim.layer_decay
+    std::string name;         // the official one
+    at::Tensor value;         // float32; a leaf that requires a gradient where `trained`
+    bool trained = true;      // false: frozen, fixed by the model, or a running statistic
+    bool statistic = false;   // of a batch norm: moved by forward passes, not by the optimiser
+    bool prototypes = false;  // the last layer of DINO's head, which does not learn at first
+    bool decay = true;        // weight decay applies
+    double lr_scale = 1;      // by layer, from optim.layer_decay
 };
 
 // A copy of every parameter of the graph on `device`, in the graph's order. Throws Error when one

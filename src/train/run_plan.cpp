@@ -9,8 +9,10 @@
 
 #include "kernels/peak.h"
 #include "models/catalogue.h"
+#include "recipe/recipe_data.h"
 #include "torch/runtime.h"
 #include "train/class_weights.h"
+#include "train/cluster_labels.h"
 #include "train/optim/schedule.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
@@ -151,6 +153,36 @@ void note_data(RunPlan& plan, bool resuming, const std::filesystem::path& folder
                         plan.data.val_text));
 }
 
+// The views of a batch, without pixels.
+std::vector<ViewGroup> views_of(const RunPlan& plan) {
+    std::vector<ViewGroup> groups;
+    if (plan.recipe.views.name == ViewsKind::none) return groups;
+    const Preprocessing& preprocessing = plan.model.preprocessing();
+    const TrainSettings settings = train_settings(plan.recipe, plan.size.height, plan.size.width,
+                                                  preprocessing.mean, preprocessing.std);
+    for (const auto& [count, height, width] : view_transform(plan.recipe, settings).groups)
+        groups.push_back({count, height, width, {}});
+    return groups;
+}
+
+// What learning beyond labels has to know of the run and its data.
+void prepare_views(RunPlan& plan) {
+    if (ViewLearning* const views = plan.step->views(); views != nullptr) {
+        plan.step->expect_views(views_of(plan));
+        std::vector<std::int64_t> labels(plan.data.train->size());
+        for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = plan.data.train->label(i);
+        views->remember(std::move(labels));
+    }
+    if (judged_by_neighbours(plan.recipe) && plan.data.val)
+        plan.notes.push_back(
+            fmt::format("nothing learns to tell the data's classes apart: validation images are "
+                        "classified by their {} nearest "
+                        "training images, by {} features",
+                        std::min<std::int64_t>(plan.recipe.eval.neighbours,
+                                               std::int64_t(plan.data.train->size())),
+                        plan.recipe.eval.features == "trunk" ? "the trunk's" : "projected"));
+}
+
 }  // namespace
 
 RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
@@ -167,7 +199,7 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     choose_precision(plan);
     KnownData known;
     if (saved) {
-        known.classes = saved->classes;
+        if (recipe.clusters.count == 0) known.classes = saved->classes;
         if (const auto list = RunFolder::holdout_of(folder); std::filesystem::exists(list))
             known.holdout = list;
     }
@@ -175,6 +207,13 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.data = open_training_data(recipe, known);
     require_same(identity_of(plan.data), group);
     note_data(plan, saved.has_value(), folder);
+    plan.data.known = plan.data.train;
+    if (recipe.clusters.count > 0) {
+        ClusteredData clustered = cluster_labels(
+            recipe.clusters, plan.data.train, std::uint64_t(recipe.train.seed), plan.place.threads);
+        plan.data.train = std::move(clustered.images);
+        plan.notes.push_back(std::move(clustered.note));
+    }
     fit_batch(plan);
     if (recipe.model.expects_weights && recipe.model.weights.empty() && !saved)
         plan.notes.emplace_back(
@@ -183,6 +222,8 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.model = training_model(recipe, *plan.data.train);
     plan.notes.insert(plan.notes.end(), plan.model.notes().begin(), plan.model.notes().end());
     choose_preprocessing(plan, saved);
+    if (std::string note = fit_views_to_model(plan.recipe); !note.empty())
+        plan.notes.push_back(std::move(note));
     plan.size = plan.model.spec().architecture->common().image_size;
     plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
@@ -194,6 +235,7 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     }
     if (const Teacher* teacher = plan.step->teacher(); teacher != nullptr)
         plan.notes.insert(plan.notes.end(), teacher->notes().begin(), teacher->notes().end());
+    prepare_views(plan);
     fit_memory(plan, group);
     return plan;
 }

@@ -19,12 +19,14 @@
 #include "torch/convert.h"
 #include "torch/device.h"
 #include "torch/torch_session.h"
+#include "train/neighbour_judging.h"
 #include "train/optim/schedule.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
 #include "train/run/run_records.h"
 #include "train/run_plan.h"
+#include "train/views/collapse.h"
 
 namespace cait {
 
@@ -54,6 +56,11 @@ private:
     [[noreturn]] void save_before_failing(const FileChanged& change);
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
+    void watch_collapse();
+    std::map<std::string, double> watched() const;
+    bool has_accuracy() const {
+        return has_classifier(recipe().loss.name) || has_memory(recipe().loss.name);
+    }
     void end_epoch();
     std::unique_ptr<Executor> executor_for(const TorchTensors& weights) const;
     Metrics evaluate(const TorchTensors& weights);
@@ -80,10 +87,12 @@ private:
     SchedulePart schedule_;  // for the batch
     double base_lr_ = 0;
     std::uint64_t record_every_ = 1;
-    EpochTotals recorded_;          // the part of the epoch's totals that is in the log
-    std::optional<Metrics> shown_;  // the latest evaluation, which the report shows
-    double step_seconds_ = 0;       // of late, for rate and time left
-    std::uint64_t run_steps_ = 0;   // of this process
+    EpochTotals recorded_;                 // the part of the epoch's totals that is in the log
+    std::optional<Metrics> shown_;         // the latest evaluation, which the report shows
+    std::map<std::string, double> parts_;  // of the latest loss
+    std::string collapse_;                 // in words; empty: none was seen
+    double step_seconds_ = 0;              // of late, for rate and time left
+    std::uint64_t run_steps_ = 0;          // of this process
 };
 
 TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, ProcessGroup& group)
@@ -198,6 +207,11 @@ TrainOutcome TrainingRun::run() try { return run_steps(); } catch (const FileCha
 void TrainingRun::save_before_failing(const FileChanged& change) {
     loader_.reset();
     forgive_changed_files();
+    // The others do not know, so that what is spread over all processes cannot be brought together.
+    if (group_.world() > 1 && plan_.step->views() != nullptr)
+        throw Error(
+            fmt::format("{}; the last checkpoint is intact: go on with cait train --resume {}",
+                        change.what(), options_.folder.string()));
     state_.best = best_on_disk_;
     save();
     throw Error(fmt::format("{}; the run is saved: go on with cait train --resume {}",
@@ -240,14 +254,24 @@ TrainOutcome TrainingRun::run_steps() {
     outcome.skipped = state_.skipped;
     outcome.steps = run_steps_;
     outcome.patience_ran_out = out_of_patience();
+    outcome.classifies = !judged_by_neighbours(recipe());
+    outcome.collapse = collapse_;
     return outcome;
 }
 
 void TrainingRun::take_step(Batch& batch, double data_seconds) {
     const double lr = learning_rate(schedule_, base_lr_, std::int64_t(plan_.steps_per_epoch),
                                     std::int64_t(state_.step));
+    plan_.step->set_weight_decay(weight_decay(
+        recipe().optim, schedule_, std::int64_t(plan_.steps_per_epoch), std::int64_t(state_.step)));
+    const TargetPart& target = recipe().target;
+    plan_.step->set_target_momentum(target_momentum(
+        target.momentum,
+        target.schedule == ScheduleKind::constant ? target.momentum : target.momentum_end,
+        schedule_, std::int64_t(plan_.steps_per_epoch), std::int64_t(state_.step)));
     const StepResult result = plan_.step->run(batch, state_.step, lr);
     ++state_.step;
+    parts_ = result.parts;
     if (!result.first_bad.empty()) {
         ++state_.skipped;
         ++state_.skipped_in_a_row;
@@ -279,7 +303,7 @@ void TrainingRun::record_step(double lr) {
     const std::uint64_t in_epoch = (state_.step - 1) % plan_.steps_per_epoch + 1;
     if (in_epoch % record_every_ == 0 || in_epoch == plan_.steps_per_epoch) {
         records_->train(state_, double(state_.step) / double(plan_.steps_per_epoch), lr,
-                        totals - recorded_);
+                        totals - recorded_, parts_);
         recorded_ = totals;
     }
     const double steps = double(std::max<std::uint64_t>(totals.steps, 1));
@@ -291,9 +315,31 @@ void TrainingRun::record_step(double lr) {
          .batches = plan_.steps_per_epoch,
          .loss = totals.loss / steps,
          .accuracy = totals.images == 0 ? 0 : totals.correct / double(totals.images),
+         .has_accuracy = has_accuracy(),
+         .watched = watched(),
          .lr = lr,
          .images_per_second = each > 0 ? double(recipe().data.batch) / each : 0,
          .seconds_left = each * double(plan_.epochs * plan_.steps_per_epoch - state_.step)});
+}
+
+std::map<std::string, double> TrainingRun::watched() const {
+    std::map<std::string, double> result;
+    for (const char* name : {kSpread, kTeacherEntropy})
+        if (const auto found = parts_.find(name); found != parts_.end()) result.insert(*found);
+    return result;
+}
+
+// Named once: from there on nothing is learned, and nobody looks at hundreds of figures.
+void TrainingRun::watch_collapse() {
+    const ViewLearning* const views = plan_.step->views();
+    if (views == nullptr) return;
+    const std::string found = views->collapse(parts_);
+    if (!found.empty() && collapse_.empty())
+        note(
+            fmt::format("the run has collapsed by step {}: {}; lower optim.lr, or raise "
+                        "target.momentum or data.batch",
+                        state_.step, found));
+    collapse_ = found;
 }
 
 // The engine where the weights are on the CPU, else LibTorch on their device.
@@ -325,6 +371,10 @@ Metrics TrainingRun::evaluate(const TorchTensors& weights) {
     EvaluateOptions options;
     options.progress = [&](std::size_t done) { options_.observer.evaluating(done, share); };
     const std::unique_ptr<Executor> executor = executor_for(weights);
+    if (judged_by_neighbours(recipe()))
+        return judge_by_neighbours(
+            *executor, plan_.model, {plan_.data.known, plan_.data.val},
+            neighbour_judging(recipe(), plan_.place.threads, options_.observer.evaluating), group_);
     Metrics metrics = cait::evaluate(*executor, state_.classes.size(), *loader, options).metrics;
     if (group_.world() == 1) return metrics;
     const std::vector<std::byte> packed = metrics.pack();
@@ -374,6 +424,9 @@ void TrainingRun::end_epoch() {
         report.seconds = totals.seconds;
         report.images_per_second = double(totals.images) / totals.seconds;
     }
+    report.has_accuracy = has_accuracy();
+    report.watched = watched();
+    watch_collapse();
     report.lr = learning_rate(schedule_, base_lr_, std::int64_t(plan_.steps_per_epoch),
                               std::int64_t(state_.step) - 1);
     state_.totals = {};
@@ -405,6 +458,7 @@ void TrainingRun::end_epoch() {
 }
 
 void TrainingRun::save() {
+    plan_.step->gather_state();
     if (checkpoints_) checkpoints_->save(*plan_.step, state_, plan_.steps_per_epoch);
 }
 

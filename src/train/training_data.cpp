@@ -129,8 +129,12 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
         options.beside = {std::size_t(label_floats(data.maps->size(), data.tokens)), read};
     }
     if (mixup.active()) options.finish = batch_mixing(recipe, mixup, size, place.rank);
+    Sampler sampler = training_sampler(recipe, *data.train, place);
+    if (recipe.views.name != ViewsKind::none)
+        return std::make_unique<Loader>(data.train, std::move(sampler),
+                                        view_transform(recipe, settings), options);
     return std::make_unique<Loader>(
-        data.train, training_sampler(recipe, *data.train, place),
+        data.train, std::move(sampler),
         FloatTransform([transform, workspace = TrainWorkspace()](
                            const Image& image, const SampleKey& key, std::span<float> out) mutable {
             transform.apply(image, key, workspace, out);

@@ -15,6 +15,7 @@ namespace cait {
 
 struct TrainingData {
     DatasetPtr train;
+    DatasetPtr known;       // the same images with the data's own labels, which neighbours vote by
     DatasetPtr val;         // null where the recipe says "none", or nothing could be held out
     bool held_out = false;  // val is a part of what the recipe calls training data
     bool on_test = false;   // val is what its authors call the test part

@@ -61,6 +61,13 @@ void take_scales(const Recipe& recipe, SettingList settings, Model& model) {
     model = std::move(scaled);
 }
 
+// The recipe's head, as settings of a model.
+SettingList head_settings(HeadConfig head) {
+    Settings keys;
+    bind(keys, head);
+    return keys.values();
+}
+
 }  // namespace
 
 Model training_model(const Recipe& recipe, const Dataset& train) {
@@ -77,7 +84,9 @@ Model training_model(const Recipe& recipe, const Dataset& train) {
     if (model.spec().architecture->common().channels != 3)
         throw UsageError("model.channels: training reads colour images: expected 3");
     model.set_classes(train.classes());
-    return model;
+    // A projector of the weights' file is dropped where the recipe has none: the trunk is kept.
+    if (!recipe.head.any() && !model.spec().head.any()) return model;
+    return model.with_head(head_settings(recipe.head), seed);
 }
 
 }  // namespace cait

@@ -23,6 +23,7 @@ namespace {
 constexpr const char* kWeights = "weights.";
 constexpr const char* kOptimizer = "optimizer.";
 constexpr const char* kEma = "ema.";
+constexpr const char* kViews = "views.";
 
 class Stopwatch {
 public:
@@ -54,7 +55,9 @@ Mode mode_of(const Recipe& recipe) {
 }
 
 Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
-                     const std::vector<std::string>& taps) {
+                     const std::vector<std::string>& of_labels) {
+    const std::vector<std::string> taps =
+        beyond_labels(recipe.loss.name) ? ViewLearning::taps(recipe, of_labels) : of_labels;
     const bool mixes = recipe.augment.mix_tokens > 0;
     Graph graph = record(spec, {.mode = mode_of(recipe), .mix_tokens = mixes, .taps = taps});
     const auto is_mix = [](const Node& node) {
@@ -76,7 +79,27 @@ struct TrainingStep::Part {
     at::Tensor maps;     // [n, floats], where maps label the tokens
     std::span<const SampleKey> keys;
     std::uint64_t first_image = 0;  // in the batch of all processes
+    std::vector<ViewPart::Group> views{};
+    std::uint64_t epoch = 0;
 };
+
+namespace {
+
+// Images begin … begin + size - 1 of all views.
+std::vector<ViewPart::Group> slice(const std::vector<ViewPart::Group>& groups, std::int64_t begin,
+                                   std::int64_t size) {
+    std::vector<ViewPart::Group> result;
+    for (const ViewPart::Group& group : groups) {
+        std::vector<std::int64_t> sizes = group.pixels.sizes().vec();
+        sizes[0] /= group.count;
+        sizes.insert(sizes.begin(), group.count);
+        result.push_back(
+            {group.pixels.view(sizes).narrow(1, begin, size).flatten(0, 1), group.count});
+    }
+    return result;
+}
+
+}  // namespace
 
 TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group,
                            const std::vector<double>& class_weights)
@@ -86,7 +109,8 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
       loss_(recipe.loss, recipe.distill, model.spec(), class_weights, mode_of(recipe)),
       executor_(training_graph(recipe, model.spec(), loss_.taps())),
       parts_(std::max<std::int64_t>(1, recipe.optim.accumulate)),
-      size_(model.spec().architecture->common().image_size) {
+      size_(model.spec().architecture->common().image_size),
+      target_momentum_(recipe.target.momentum) {
     params_ = make_parameters(executor_.graph(), model.weights(), recipe_, device_);
     by_name_ = tensors_of(params_);
     std::vector<at::Tensor> trained;
@@ -100,6 +124,9 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
     if (recipe_.distill.kind != Distillation::none)
         teacher_ = std::make_unique<Teacher>(recipe_.distill, model.spec(), precision_of(recipe_),
                                              device_, model.preprocessing(), model.classes());
+    if (beyond_labels(recipe_.loss.name))
+        views_ = std::make_unique<ViewLearning>(recipe_, model.spec(), executor_, params_, group_,
+                                                device_);
     if (group_.world() > 1) sync_ = std::make_unique<GradientSync>(trained, group_);
 }
 
@@ -114,6 +141,8 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     context.image_stride = std::uint64_t(group_.world());
     context.memory = memory_;
     context.weights_version = weights_version_;
+    if (views_ && group_.world() > 1)
+        context.sum_over_processes = [this](at::Tensor& sums) { group_.all_reduce_sum(sums); };
     if (recipe_.augment.mix_tokens > 0) {
         // One box for all images that go through the network at once, as in the official code.
         RandomStream random(context.seed,
@@ -126,12 +155,17 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
 
 // With cosub two passes, which differ in what stochastic depth leaves out.
 at::Tensor TrainingStep::images_of(const Part& part) const {
+    if (!part.views.empty()) return part.views[0].pixels;
     return recipe_.loss.cosub ? at::cat({part.images, part.images}) : part.images;
 }
 
 LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
     LossInput input;
     const EvaluateContext context = context_of(part, step);
+    if (views_)
+        return views_->forward(
+            {.groups = part.views, .labels = part.labels, .keys = part.keys, .epoch = part.epoch},
+            by_name_, context, loss_);
     input.take(executor_.run(images_of(part), by_name_, context));
     input.labels = part.labels;
     input.targets = part.targets;
@@ -166,9 +200,41 @@ std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
     return "the loss";
 }
 
+// Where a loader makes no views, the image itself is the only one.
+std::vector<ViewPart::Group> TrainingStep::groups_of(const Batch& batch) const {
+    if (!views_) return {};
+    if (batch.views.empty()) return {{to_torch(batch.images()).to(device_), 1}};
+    std::vector<ViewPart::Group> groups;
+    for (const ViewGroup& group : batch.views) {
+        const std::int64_t rows = group.count * std::int64_t(batch.size);
+        // Nobody writes to a batch that is trained on.
+        auto* pixels = const_cast<float*>(group.pixels.data());
+        groups.push_back(
+            {at::from_blob(pixels, {rows, 3, group.height, group.width}, at::kFloat).to(device_),
+             group.count});
+    }
+    return groups;
+}
+
+void TrainingStep::add_parts(const LossResult& loss, double share, StepResult& result) {
+    for (const auto& [name, value] : loss.parts) result.parts[name] += share * value.item<double>();
+}
+
+void TrainingStep::average_parts(StepResult& result) {
+    if (group_.world() == 1 || result.parts.empty()) return;
+    std::vector<double> values;
+    for (const auto& [name, value] : result.parts) values.push_back(value);
+    at::Tensor sums = at::tensor(values, at::kDouble);
+    group_.all_reduce_sum(sums);
+    std::int64_t i = 0;
+    for (auto& [name, value] : result.parts)
+        value = sums[i++].item<double>() / double(group_.world());
+}
+
 at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult& result) {
     const auto count = std::int64_t(batch.size);
-    const at::Tensor images = to_torch(batch.images()).to(device_);
+    const std::vector<ViewPart::Group> groups = groups_of(batch);
+    const at::Tensor images = views_ ? at::Tensor() : to_torch(batch.images()).to(device_);
     const at::Tensor labels = at::from_blob(batch.labels.data(), {count}, at::kLong).to(device_);
     at::Tensor targets;
     if (!batch.targets.empty())
@@ -186,18 +252,21 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
     for (std::int64_t p = 0; p < parts_; ++p) {
         const std::int64_t begin = p * size;
         const Part part{
-            .images = images.narrow(0, begin, size),
+            .images = images.defined() ? images.narrow(0, begin, size) : at::Tensor(),
             .labels = labels.narrow(0, begin, size),
             .targets = targets.defined() ? targets.narrow(0, begin, size) : at::Tensor(),
             .maps = maps.defined() ? maps.narrow(0, begin, size) : at::Tensor(),
             .keys = std::span(batch.keys).subspan(std::size_t(begin), std::size_t(size)),
-            .first_image = std::uint64_t(begin * group_.world() + group_.rank())};
+            .first_image = std::uint64_t(begin * group_.world() + group_.rank()),
+            .views = parts_ == 1 ? groups : slice(groups, begin, size),
+            .epoch = batch.position.epoch};
         Stopwatch watch;
         const LossResult loss = forward(part, step);
         if (result.first_bad.empty() && !is_finite(loss.total.detach()))
             result.first_bad = find_bad(part, step);
         sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts_);
         sums[1] += loss.correct.to(at::kCPU, at::kDouble);
+        if (views_) add_parts(loss, 1 / double(parts_), result);
         result.forward_seconds += watch.lap();
         if (sync_) sync_->set_enabled(p + 1 == parts_);
         (loss.total / double(parts_)).backward();
@@ -205,6 +274,15 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
     }
     sums[2] += double(count);
     return sums;
+}
+
+std::int64_t TrainingStep::view_bytes() const {
+    constexpr std::int64_t kPixel = 3 * sizeof(float);
+    if (expected_views_.empty()) return kPixel * size_.height * size_.width;
+    std::int64_t pixels = 0;
+    for (const ViewGroup& group : expected_views_)
+        pixels += group.count * group.height * group.width;
+    return kPixel * pixels;
 }
 
 void TrainingStep::rehearse(std::int64_t images) {
@@ -220,8 +298,14 @@ void TrainingStep::rehearse(std::int64_t images) {
               .maps = {},
               .keys = keys};
     if (maps_) part.maps = at::zeros({images, label_floats(*maps_, token_grid())});
+    if (views_ && expected_views_.empty()) part.views = {{part.images, 1}};
+    for (const ViewGroup& group : expected_views_)
+        part.views.push_back(
+            {at::zeros({group.count * images, 3, group.height, group.width}).to(device_),
+             group.count});
     if (sync_) sync_->set_enabled(false);
     forward(part, 0).total.backward();
+    if (views_) views_->forget();
     optimizer_->zero_grad();
     const at::NoGradGuard no_grad;
     for (std::size_t i = 0; i < statistics_.size(); ++i) statistics_[i].copy_(statistics_before[i]);
@@ -235,6 +319,7 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
         const at::NoGradGuard no_grad;
         for (std::size_t i = 0; i < statistics_.size(); ++i)
             statistics_[i].copy_(statistics_before[i]);
+        if (views_) views_->forget();
     };
 
     StepResult result;
@@ -252,6 +337,7 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     result.loss = sums[0].item<double>() / group_.world();
     result.correct = sums[1].item<double>();
     result.images = sums[2].item<double>();
+    average_parts(result);
     result.backward_seconds += watch.lap();
 
     const GradientCheck check = clip_gradients(params_, recipe_.optim);
@@ -260,8 +346,12 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     else if (!check.first_bad.empty())
         result.first_bad = "the gradient of " + check.first_bad;
     if (result.first_bad.empty()) {
+        if (double(batch.position.epoch) < recipe_.dino.freeze_last)
+            for (TrainParam& param : params_)
+                if (param.prototypes) param.value.mutable_grad() = at::Tensor();
         optimizer_->step(lr);
         ++weights_version_;
+        if (views_) views_->update(params_, target_momentum_);
         if (ema_) ema_->update(params_);
     } else {
         forget_batch();
@@ -277,6 +367,10 @@ std::string TrainingStep::agreed_reason(const std::string& mine) {
     return "the sum of the processes' losses";
 }
 
+void TrainingStep::gather_state() {
+    if (views_) views_state_ = views_->state();
+}
+
 std::map<std::string, Tensor> TrainingStep::state() const {
     std::map<std::string, Tensor> state;
     for (const TrainParam& param : params_)
@@ -286,6 +380,8 @@ std::map<std::string, Tensor> TrainingStep::state() const {
     if (ema_)
         for (const auto& [name, tensor] : ema_->state())
             state.emplace(kEma + name, share_torch(tensor));
+    for (const auto& [name, tensor] : views_state_)
+        state.emplace(kViews + name, share_torch(tensor));
     return state;
 }
 
@@ -313,6 +409,7 @@ void TrainingStep::load_state(const std::map<std::string, Tensor>& tensors,
     try {
         optimizer_->load_state(entries(tensors, kOptimizer));
         if (ema_) ema_->load_state(entries(tensors, kEma));
+        if (views_) views_->load_state(entries(tensors, kViews));
     } catch (const Error& error) {
         throw Error(fmt::format("{}: {}", path, error.what()));
     }
@@ -320,8 +417,16 @@ void TrainingStep::load_state(const std::map<std::string, Tensor>& tensors,
 
 TorchTensors TrainingStep::weights() const { return by_name_; }
 
-TorchTensors TrainingStep::ema_weights() const { return ema_ ? ema_->tensors() : TorchTensors(); }
+TorchTensors TrainingStep::ema_weights() const {
+    if (ema_) return ema_->tensors();
+    if (recipe_.loss.name == LossKind::dino) return views_->target()->tensors(params_);
+    return {};
+}
 
-void TrainingStep::average_statistics() { average_buffers(group_, statistics_); }
+void TrainingStep::average_statistics() {
+    average_buffers(group_, statistics_);
+    if (views_ && views_->target() != nullptr)
+        average_buffers(group_, views_->target()->statistics());
+}
 
 }  // namespace cait

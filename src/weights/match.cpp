@@ -76,8 +76,13 @@ public:
     Matched run(std::span<const ExpectedTensor> expected, std::span<const Rename> renames) {
         index_file(expected, renames);
         const bool backbone = options_.may_lack_heads && lacks_heads(expected);
+        find_other_heads(expected);
         for (const ExpectedTensor& wanted : expected) {
             if (wanted.kind == ExpectedTensor::Kind::left_out) continue;
+            if (other_heads_.contains(head_of(wanted.name))) {
+                result_.fresh.push_back(wanted.name);
+                continue;
+            }
             const auto found = by_name_.find(wanted.name);
             const auto stacked = by_name_.find(wanted.stacked);
             if (found != by_name_.end())
@@ -175,6 +180,21 @@ private:
         });
     }
 
+    // Heads that read more or fewer features than the file's (model.head_blocks): neither weight
+    // nor bias of such a one means anything. A model of another width fails by its other tensors.
+    void find_other_heads(std::span<const ExpectedTensor> expected) {
+        for (const ExpectedTensor& wanted : expected) {
+            const auto found = by_name_.find(wanted.name);
+            if (wanted.kind != ExpectedTensor::Kind::class_axis0 || found == by_name_.end() ||
+                wanted.shape.rank() != 2 || found->second->shape().rank() != 2 ||
+                found->second->shape()[1] == wanted.shape[1])
+                continue;
+            other_heads_.insert(head_of(wanted.name));
+            note(fmt::format("{} made anew: it reads {} features, that of the file {}",
+                             head_of(wanted.name), wanted.shape[1], found->second->shape()[1]));
+        }
+    }
+
     void make_head(const ExpectedTensor& wanted) {
         result_.fresh.push_back(wanted.name);
         note(fmt::format("{} made anew for {} classes: the file has none", head_of(wanted.name),
@@ -232,6 +252,7 @@ private:
     const MatchOptions& options_;
     std::unordered_map<std::string, const Tensor*> by_name_;
     std::unordered_map<std::string, Tensor> stacked_;  // float32
+    std::set<std::string> other_heads_;
     Misfits misfits_;
     Matched result_;
 };

@@ -289,6 +289,7 @@ WeightFile read_pytorch(const std::shared_ptr<const void>& owner, std::span<cons
         file.tensors.push_back({std::move(entry.name), std::move(tensor)});
     }
     file.skipped = std::move(state.skipped);
+    file.note = std::move(state.note);
     return file;
 }
 

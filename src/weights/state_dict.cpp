@@ -138,6 +138,9 @@ StateDict find_state_dict(const PickleDocument& pickle, bool prefer_ema, const s
                 if (items[i + 1] != chosen) flattener.skip(flattener.key_name(items[i]));
         }
         result = flattener.take();
+        if (chosen == lookup(pickle, pickle.root(), "teacher") &&
+            lookup(pickle, pickle.root(), "student"))
+            result.note = "the file has a teacher and a student: the teacher is taken";
     }
     if (root_kind == Kind::tensor) result.entries.push_back({"tensor", pickle.root()});
     if (!result.entries.empty()) return result;

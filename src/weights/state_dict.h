@@ -16,6 +16,7 @@ struct StateDict {
     };
     std::vector<Entry> entries;        // as in the file
     std::vector<std::string> skipped;  // what is not a tensor, containers without any as one name
+    std::string note;                  // for people: which of several networks this is
 };
 
 // Takes the dictionary under `model`, `state_dict`, `model_state_dict`, `teacher` or `student`,

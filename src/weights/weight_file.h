@@ -25,6 +25,7 @@ struct WeightFile {
     std::map<std::string, std::string> metadata;  // safetensors only
     std::vector<NamedTensor> tensors;             // file order
     std::vector<std::string> skipped;             // entries that are not tensors
+    std::string note = {};                        // for people: which of several networks this is
 };
 
 struct OpenOptions {

@@ -84,6 +84,29 @@ TEST_F(Data, PreviewDrawsASheet) {
     }
 }
 
+TEST_F(Data, PreviewShowsAllViewsOfAnImage) {
+    const std::string uri = folders(2, 3);
+    const auto made = [&](std::vector<std::string> more) {
+        more.insert(more.begin(),
+                    {"preview", uri, "--augment", "dino-small", "--output", path("sheet.png")});
+        return json(more);
+    };
+    const nlohmann::json whole = made({});
+    EXPECT_EQ(whole["tiles"], 4 * (1 + 2 + 4));
+    EXPECT_EQ(whole["images"], 4);
+    EXPECT_EQ(whole["size"], "32");
+    const Image sheet = read_image(path("sheet.png"));
+    EXPECT_EQ(whole["width"], sheet.width);
+    EXPECT_EQ(made({"--set", "views.locals=0"})["tiles"], 4 * (1 + 2));
+    EXPECT_EQ(made({"--columns", "3", "--count", "6"})["images"], 2);
+    const Finished resmlp =
+        run({"preview", uri, "--augment", "dino", "--set", "model.name=resmlp_12_224", "--count",
+             "4", "--output", path("sheet.png")});
+    EXPECT_EQ(resmlp.status, 0) << resmlp.err;
+    EXPECT_THAT(resmlp.err, HasSubstr("resmlp_12_224 mixes a fixed number of patches: all views "
+                                      "are shown at 224x224"));
+}
+
 // Two images, one black and one white, and nothing but mixup or CutMix.
 TEST_F(Data, PreviewMixesAsTrainingDoes) {
     for (const auto& [name, level] : {std::pair("black", 0), std::pair("white", 255)}) {
@@ -228,8 +251,8 @@ TEST_F(Data, SplitAndPackTakeTheTrainingPartAndSaySo) {
     data_test::put_class_folders(folder_ / "set/train", 2, 4);
     data_test::put_class_folders(folder_ / "set/val", 2, 1);
     const std::string uri = "folder:" + path("set");
-    const Finished split = run({"split", uri, "--fraction", "0.25", "--output",
-                                path("a.csv") + "," + path("b.csv")});
+    const Finished split =
+        run({"split", uri, "--fraction", "0.25", "--output", path("a.csv") + "," + path("b.csv")});
     EXPECT_EQ(split.status, 0) << split.err;
     EXPECT_THAT(split.err, HasSubstr("note: the training part"));
     EXPECT_THAT(split.out, AllOf(HasSubstr("a.csv: 6 images"), HasSubstr("b.csv: 2 images")));

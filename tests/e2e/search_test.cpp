@@ -205,6 +205,30 @@ TEST_F(Search, EvalJudgesFeaturesByTheirNeighbours) {
     EXPECT_EQ(one["knn"][0]["top1"], 1);
 }
 
+// Equation 2.5 with the model's own classifier in place of the neighbours'.
+TEST_F(Search, EvalConditionsOnTheSoftmax) {
+    Model model = tiny_cait("1");  // of three classes
+    model.set_classes({"class2", "class0", "class1"});
+    model.save(folder_ / "named.safetensors");
+    const Words words{"eval",        "--weights", path("named.safetensors"), "--data", uri(),
+                      "--retrieval", uri(),       "--conditional",           "class"};
+    const nlohmann::json knn = json(words + Words{"--k", "3"}),
+                         softmax = json(words + Words{"--conditional-by", "softmax"});
+    EXPECT_EQ(knn["retrieval"]["conditional"]["by"], "knn");
+    EXPECT_EQ(softmax["retrieval"]["conditional"]["by"], "softmax");
+    EXPECT_EQ(softmax["retrieval"]["map"], knn["retrieval"]["map"]);
+    EXPECT_EQ(softmax["retrieval"]["oracle"], knn["retrieval"]["oracle"]);
+    EXPECT_NE(softmax["retrieval"]["conditional"]["map"], softmax["retrieval"]["map"]);
+
+    const Words coarse{"eval", "--data",           uri(),    "--retrieval",
+                       uri(),  "--conditional-by", "softmax"};
+    expect_refused(
+        cait(coarse + Words{"--weights", path("named.safetensors"), "--conditional", "group"}), 1,
+        {"named.safetensors: its classifier does not know the classes of level"});
+    expect_refused(cait(coarse + weights()), 2,
+                   {"--conditional-by softmax: expected --conditional"});
+}
+
 TEST_F(Search, EvalRefusesWhatCannotBeJudged) {
     const auto run = [&](const Words& more) {
         return cait(Words{"eval", "--data", uri()} + weights() + more);

@@ -1,4 +1,4 @@
-"""Numbers of `cait analyze` in NumPy, for tests/unit/look and tests/unit/report.
+"""Numbers of `cait analyze` in NumPy, for tests/unit/inside and tests/unit/report.
 
     python3 make_analyses.py
 """

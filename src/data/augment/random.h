@@ -11,7 +11,17 @@ namespace cait {
 
 // Which numbers of a sample's key belong to which part, so that one part drawing more of them does
 // not change what another does.
-enum class AugmentStream : std::uint64_t { crop = 1, flip, policy, jitter, erasing, noise };
+enum class AugmentStream : std::uint64_t {
+    crop = 1,
+    flip,
+    policy,
+    jitter,
+    erasing,
+    noise,
+    grey,
+    blur,
+    solarize
+};
 
 inline double uniform(RandomStream& random, double low, double high) {
     return low + (high - low) * (double(random.bits()) * 0x1p-32);

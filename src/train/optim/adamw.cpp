@@ -51,8 +51,9 @@ protected:
         value.mul_(1 - item.lr * item.weight_decay);
         m.mul_(o.beta1).add_(item.grad, 1 - o.beta1);
         v.mul_(o.beta2).addcmul_(item.grad, item.grad, 1 - o.beta2);
-        const at::Tensor denominator = v.sqrt().mul_(1 / std::sqrt(bias(o.beta2))).add_(o.epsilon);
-        value.addcdiv_(m, denominator, -item.lr / bias(o.beta1));
+        const at::Tensor denominator =
+            v.sqrt().mul_(1 / std::sqrt(bias(o.beta2, item))).add_(o.epsilon);
+        value.addcdiv_(m, denominator, -item.lr / bias(o.beta1, item));
     }
 
 private:
@@ -63,9 +64,9 @@ private:
                 .rest1 = float(1 - o.beta1),
                 .beta2 = float(o.beta2),
                 .rest2 = float(1 - o.beta2),
-                .root_scale = float(1 / std::sqrt(bias(o.beta2))),
+                .root_scale = float(1 / std::sqrt(bias(o.beta2, item))),
                 .epsilon = float(o.epsilon),
-                .rate = float(item.lr / bias(o.beta1))};
+                .rate = float(item.lr / bias(o.beta1, item))};
     }
 };
 

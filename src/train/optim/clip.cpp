@@ -73,6 +73,11 @@ GradientCheck clip_gradients(std::span<const TrainParam> params, const OptimPart
     if (kind == ClipKind::norm) {
         const double factor = limit / (check.norm + kNormGuard);
         if (factor < 1) scale(grads, factor);
+    } else if (kind == ClipKind::param) {
+        for (std::size_t i = 0; i < grads.size(); ++i) {
+            const double factor = limit / (std::sqrt(squares[i]) + kNormGuard);
+            if (factor < 1) grads[i].mul_(factor);
+        }
     } else if (kind == ClipKind::value) {
         for (at::Tensor& grad : grads) grad.clamp_(-limit, limit);
     }

@@ -17,8 +17,9 @@ struct GradientCheck {
     bool finite() const { return first_bad.empty(); }
 };
 
-// optim.clip_at is the largest global norm (ClipKind::norm, PyTorch's rule) or the largest size of
-// an element (ClipKind::value). When one gradient is not finite, all stay as they are.
+// optim.clip_at is the largest global norm (ClipKind::norm, PyTorch's rule), the largest norm of a
+// parameter (ClipKind::param, DINO's) or the largest size of an element (ClipKind::value). When one
+// gradient is not finite, all stay as they are.
 GradientCheck clip_gradients(std::span<const TrainParam> params, const OptimPart& optim);
 
 }  // namespace cait

@@ -108,8 +108,9 @@ protected:
         at::Tensor value = item.value, m = item.buffers[0], v = item.buffers[1];
         m.mul_(o.beta1).add_(item.grad, 1 - o.beta1);
         v.mul_(o.beta2).addcmul_(item.grad, item.grad, 1 - o.beta2);
-        const at::Tensor denominator = v.sqrt().mul_(1 / std::sqrt(bias(o.beta2))).add_(o.epsilon);
-        const at::Tensor update = (m / bias(o.beta1)).div_(denominator);
+        const at::Tensor denominator =
+            v.sqrt().mul_(1 / std::sqrt(bias(o.beta2, item))).add_(o.epsilon);
+        const at::Tensor update = (m / bias(o.beta1, item)).div_(denominator);
         double ratio = 1;
         if (item.weight_decay != 0) {
             update.add_(value, item.weight_decay);
@@ -129,8 +130,8 @@ private:
                 .rest1 = float(1 - o.beta1),
                 .beta2 = float(o.beta2),
                 .rest2 = float(1 - o.beta2),
-                .first_scale = float(1 / bias(o.beta1)),
-                .root_scale = float(1 / std::sqrt(bias(o.beta2))),
+                .first_scale = float(1 / bias(o.beta1, item)),
+                .root_scale = float(1 / std::sqrt(bias(o.beta2, item))),
                 .epsilon = float(o.epsilon),
                 .decay = float(item.weight_decay)};
     }

@@ -33,6 +33,7 @@ Optimizer::Optimizer(const OptimPart& options, std::span<const TrainParam> param
         std::vector<at::Tensor>& own = buffers_.emplace_back();
         for (std::size_t i = 0; i < buffer_names_.size(); ++i)
             own.push_back(at::zeros_like(param.value.detach()));
+        missed_.push_back(param.prototypes ? at::zeros({}, at::kLong) : at::Tensor());
     }
 }
 
@@ -42,11 +43,18 @@ void Optimizer::step(double lr) {
     std::vector<ParamUpdate> plain;
     for (std::size_t i = 0; i < params_.size(); ++i) {
         const TrainParam& param = params_[i];
-        if (!param.value.grad().defined()) continue;
+        at::Tensor& missed = missed_[i];
+        if (!param.value.grad().defined()) {
+            if (missed.defined()) missed.add_(1);
+            continue;
+        }
         // Detached tensors share their memory with the parameter.
-        const ParamUpdate update{param.value.detach(), param.value.grad().detach().contiguous(),
-                                 buffers_[i], lr * param.lr_scale,
-                                 param.decay ? options_.weight_decay : 0};
+        const ParamUpdate update{param.value.detach(),
+                                 param.value.grad().detach().contiguous(),
+                                 buffers_[i],
+                                 lr * param.lr_scale,
+                                 param.decay ? options_.weight_decay : 0,
+                                 missed.defined() ? missed.item<std::int64_t>() : 0};
         if (is_plain_memory(update.value) && is_plain_memory(update.grad))
             plain.push_back(update);
         else
@@ -55,7 +63,9 @@ void Optimizer::step(double lr) {
     update_memory(UpdatePass(plain));
 }
 
-double Optimizer::bias(double beta) const { return 1 - std::pow(beta, double(steps())); }
+double Optimizer::bias(double beta, const ParamUpdate& param) const {
+    return 1 - std::pow(beta, double(steps() - param.missed));
+}
 
 void Optimizer::zero_grad() {
     for (TrainParam& param : params_) param.value.mutable_grad() = at::Tensor();
@@ -66,6 +76,8 @@ TensorState Optimizer::state() const {
     for (std::size_t i = 0; i < params_.size(); ++i)
         for (std::size_t b = 0; b < buffer_names_.size(); ++b)
             state.emplace_back(buffer_names_[b] + "." + params_[i].name, buffers_[i][b]);
+    for (std::size_t i = 0; i < params_.size(); ++i)
+        if (missed_[i].defined()) state.emplace_back("missed." + params_[i].name, missed_[i]);
     return state;
 }
 

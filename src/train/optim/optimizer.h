@@ -27,11 +27,15 @@ public:
     // Reads the parameters' gradients. A parameter without one stays as it is.
     void step(double lr);
 
+    // Of the steps that follow, where a schedule moves it.
+    void set_weight_decay(double weight_decay) { options_.weight_decay = weight_decay; }
+
     // Forgets the gradients, so that the next backward pass starts new ones.
     void zero_grad();
 
-    // Everything that a step depends on beside parameters and gradients: "step" (int64) and
-    // BUFFER.NAME. The tensors are shared: copy them before the next step, or write them out.
+    // Everything that a step depends on beside parameters and gradients: "step" (int64),
+    // BUFFER.NAME and, of parameters that do not learn at first, "missed.NAME" (int64). The tensors
+    // are shared: copy them before the next step, or write them out.
     TensorState state() const;
 
     // Continues bit for bit where state() was taken. Throws Error that names a tensor which is
@@ -52,13 +56,14 @@ protected:
 
     const OptimPart& options() const { return options_; }
     // What an average of gradients with this decay falls short of, as it started from 0.
-    double bias(double beta) const;
+    double bias(double beta, const ParamUpdate& param) const;
 
 private:
     OptimPart options_;
     std::vector<TrainParam> params_;  // those that are trained
     std::vector<std::string> buffer_names_;
     std::vector<std::vector<at::Tensor>> buffers_;  // [parameter][buffer]
+    std::vector<at::Tensor> missed_;                // int64; undefined: it never misses one
     at::Tensor steps_;                              // int64
 };
 

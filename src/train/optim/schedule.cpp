@@ -14,12 +14,17 @@ namespace {
 // that it lies on.
 constexpr double kRounding = 1e-9;
 
+std::int64_t steps_in(double epochs, std::int64_t steps_per_epoch) {
+    return std::int64_t(std::llround(epochs * double(steps_per_epoch)));
+}
+
 double decayed(const SchedulePart& schedule, double base_lr, double epoch) {
     switch (schedule.name) {
         case ScheduleKind::constant: return base_lr;
         case ScheduleKind::step:
             return base_lr * std::pow(schedule.step_factor,
                                       std::floor(epoch / schedule.step_every + kRounding));
+        case ScheduleKind::cosine_after_warmup: break;  // has no common period with the warm-up
         case ScheduleKind::cosine:
             return schedule.min_lr + 0.5 * (base_lr - schedule.min_lr) *
                                          (1 + std::cos(std::numbers::pi * epoch / schedule.epochs));
@@ -45,12 +50,51 @@ SchedulePart scaled_schedule(const SchedulePart& schedule, const OptimPart& opti
 
 double learning_rate(const SchedulePart& schedule, double base_lr, std::int64_t steps_per_epoch,
                      std::int64_t step) {
-    double epoch = double(step) / double(steps_per_epoch);
-    if (schedule.unit == ScheduleUnit::epoch) epoch = double(step / steps_per_epoch);
+    if (schedule.unit == ScheduleUnit::epoch) step -= step % steps_per_epoch;
+    const double epoch = double(step) / double(steps_per_epoch);
     if (epoch + kRounding >= schedule.epochs) return schedule.min_lr;
+    if (schedule.name == ScheduleKind::cosine_after_warmup)
+        return cosine_schedule({.start = base_lr,
+                                .end = schedule.min_lr,
+                                .steps = steps_in(schedule.epochs, steps_per_epoch),
+                                .warmup = steps_in(schedule.warmup, steps_per_epoch),
+                                .warmup_start = schedule.warmup_lr},
+                               step);
     if (epoch + kRounding < schedule.warmup)
         return schedule.warmup_lr + epoch / schedule.warmup * (base_lr - schedule.warmup_lr);
     return decayed(schedule, base_lr, epoch);
+}
+
+double cosine_schedule(const CosineSchedule& schedule, std::int64_t step) {
+    const auto& [start, end, steps, warmup, warmup_start] = schedule;
+    if (step < warmup)
+        return warmup == 1
+                   ? warmup_start
+                   : warmup_start + double(step) * ((start - warmup_start) / double(warmup - 1));
+    if (step >= steps) return end;
+    const double done = double(step - warmup) / double(steps - warmup);
+    return end + 0.5 * (start - end) * (1 + std::cos(std::numbers::pi * done));
+}
+
+double weight_decay(const OptimPart& optim, const SchedulePart& schedule,
+                    std::int64_t steps_per_epoch, std::int64_t step) {
+    if (optim.weight_decay_end < 0) return optim.weight_decay;
+    return cosine_schedule({.start = optim.weight_decay,
+                            .end = optim.weight_decay_end,
+                            .steps = steps_in(schedule.epochs, steps_per_epoch)},
+                           step);
+}
+
+double target_momentum(double start, double end, const SchedulePart& schedule,
+                       std::int64_t steps_per_epoch, std::int64_t step) {
+    if (start == end) return start;
+    return cosine_schedule(
+        {.start = start, .end = end, .steps = steps_in(schedule.epochs, steps_per_epoch)}, step);
+}
+
+double teacher_temperature(double start, double end, std::int64_t warmup, std::int64_t epoch) {
+    return cosine_schedule(
+        {.start = end, .end = end, .steps = 1, .warmup = warmup, .warmup_start = start}, epoch);
 }
 
 double total_epochs(const SchedulePart& schedule) { return schedule.epochs + schedule.cooldown; }

@@ -21,6 +21,7 @@ struct ParamUpdate {
     std::span<at::Tensor> buffers;  // in the order of the optimiser's names
     double lr = 0;
     double weight_decay = 0;
+    std::int64_t missed = 0;  // steps that it had no gradient in
 };
 
 // A piece of one parameter's memory; the four never overlap.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/catalogue.h"
 #include "recipe/recipe_file.h"
 #include "torch/convert.h"
 #include "train/bad_tensor.h"
@@ -16,11 +17,22 @@ std::string name_of_run(const std::filesystem::path& folder) {
     return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+// A run's state has everything; of the heads, a model file has the projector where it is asked for.
+Model saved_model(const Recipe& recipe, const Model& model) {
+    if (!model.spec().head.any()) return model;
+    if (!recipe.save.head) return model.with_head({});
+    HeadConfig head = model.spec().head;
+    head.predictor = 0;
+    Settings keys;
+    bind(keys, head);
+    return model.with_head(keys.values());
+}
+
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(const RunFolder& folder, const Recipe& recipe,
                                    const Model& model)
-    : folder_(folder), recipe_(recipe), model_(model) {}
+    : folder_(folder), recipe_(recipe), model_(saved_model(recipe, model)) {}
 
 // The state first: it is what a run goes on from, and holds all that the others hold.
 void CheckpointWriter::save(const TrainingStep& step, RunState& state,
@@ -60,7 +72,8 @@ void CheckpointWriter::save_model(const std::filesystem::path& file, const Torch
                                   const RunState& state, std::uint64_t steps_per_epoch,
                                   const Facts& scores) const {
     std::map<std::string, Tensor> tensors;
-    for (const auto& [name, tensor] : weights) tensors.emplace(name, share_torch(tensor));
+    for (const auto& [name, tensor] : weights)
+        if (model_.weights().contains(name)) tensors.emplace(name, share_torch(tensor));
     const double epochs =
         double(state.position.epoch) + double(state.position.batch) / double(steps_per_epoch);
     Model model = model_.with_weights(std::move(tensors));

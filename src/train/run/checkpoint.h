@@ -31,7 +31,7 @@ private:
 
     const RunFolder& folder_;
     const Recipe& recipe_;
-    const Model& model_;
+    Model model_;  // as it is saved: with the head that the recipe keeps
     Facts scores_, ema_scores_;
 };
 

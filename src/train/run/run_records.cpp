@@ -76,24 +76,28 @@ void RunRecords::append(const MetricsRecord& record) {
         tensorboard_.scalar(name + "/" + record.kind, record.step, value);
 }
 
-void RunRecords::train(const RunState& state, double epoch, double lr, const EpochTotals& sums) {
+void RunRecords::train(const RunState& state, double epoch, double lr, const EpochTotals& sums,
+                       const std::map<std::string, double>& parts) {
     const double steps = double(std::max<std::uint64_t>(sums.steps, 1));
     const double known =
         sums.data_seconds + sums.forward_seconds + sums.backward_seconds + sums.optimizer_seconds;
-    append({.kind = "train",
-            .step = std::int64_t(state.step),
-            .epoch = epoch,
-            .values = {{metric::kLoss, sums.loss / steps},
-                       {metric::kTop1, sums.images == 0 ? 0 : sums.correct / double(sums.images)},
-                       {metric::kLr, lr},
-                       {metric::kImagesPerSecond,
-                        sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
-                       {metric::kSecondsData, sums.data_seconds},
-                       {metric::kSecondsForward, sums.forward_seconds},
-                       {metric::kSecondsBackward, sums.backward_seconds},
-                       {metric::kSecondsOptimiser, sums.optimizer_seconds},
-                       {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
-                       {"skipped_steps", double(state.skipped)}}});
+    MetricsRecord record{
+        .kind = "train",
+        .step = std::int64_t(state.step),
+        .epoch = epoch,
+        .values = {
+            {metric::kLoss, sums.loss / steps},
+            {metric::kTop1, sums.images == 0 ? 0 : sums.correct / double(sums.images)},
+            {metric::kLr, lr},
+            {metric::kImagesPerSecond, sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
+            {metric::kSecondsData, sums.data_seconds},
+            {metric::kSecondsForward, sums.forward_seconds},
+            {metric::kSecondsBackward, sums.backward_seconds},
+            {metric::kSecondsOptimiser, sums.optimizer_seconds},
+            {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
+            {"skipped_steps", double(state.skipped)}}};
+    record.values.insert(parts.begin(), parts.end());
+    append(record);
 }
 
 void RunRecords::validation(const RunState& state, double epoch, const Metrics& metrics,
@@ -121,7 +125,7 @@ void RunRecords::report(const Recipe& recipe, const Model& model, const Metrics*
     data.notes = notes_;
     data.records = read_metrics(folder_.metrics());
     add_results(recipe, used, data);
-    data.classes = model.classes();
+    data.classes = used.known ? used.known->classes() : model.classes();
     if (evaluation != nullptr) {
         data.evaluation = *evaluation;
         if (used.val) data.mistakes = report_mistakes(*used.val, evaluation->worst());

@@ -22,7 +22,9 @@ public:
     // Records of steps after `step` are forgotten: the run goes on from there.
     RunRecords(const RunFolder& folder, bool resume, std::uint64_t step, const Recipe& recipe);
 
-    void train(const RunState& state, double epoch, double lr, const EpochTotals& since_last);
+    // `parts`: of the latest loss, by name.
+    void train(const RunState& state, double epoch, double lr, const EpochTotals& since_last,
+               const std::map<std::string, double>& parts = {});
     void validation(const RunState& state, double epoch, const Metrics& metrics,
                     const std::optional<Metrics>& ema);
 

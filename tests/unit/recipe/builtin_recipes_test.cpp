@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "recipe/model_settings.h"
 #include "recipe/recipe_file.h"
@@ -110,6 +111,12 @@ TEST(BuiltinRecipes, HaveTheFiguresOfThePapers) {
 TEST(BuiltinRecipes, HaveTheLossesAndTeachersOfThePapers) {
     const std::map<std::string, LossKind> losses{{"deit3-1k", LossKind::bce},
                                                  {"deit3-1k-long", LossKind::bce},
+                                                 {"dino", LossKind::dino},
+                                                 {"dino-small", LossKind::dino},
+                                                 {"grafit", LossKind::grafit},
+                                                 {"grafit-cifar", LossKind::grafit},
+                                                 {"grafit-fc", LossKind::grafit},
+                                                 {"snca", LossKind::knn},
                                                  {"rsb-a1", LossKind::bce},
                                                  {"rsb-a2", LossKind::bce},
                                                  {"rsb-a3", LossKind::bce},
@@ -149,8 +156,11 @@ TEST(BuiltinRecipes, HaveTheRestThatTheFactsName) {
     EXPECT_EQ(find_recipe("resmlp").eval.crop_ratio, 0.9);
     EXPECT_EQ(find_recipe("transfer").eval.crop_ratio, 0.875);
     EXPECT_EQ(find_recipe("finetune-resolution").schedule.min_lr, 5e-6);
-    for (const std::string& name : recipe_names())  // model.train(args.finetune == '')
-        EXPECT_EQ(find_recipe(name).train.mode, name == "finetune-resolution" ? "eval" : "train");
+    const std::set<std::string> as_evaluated{
+        "finetune-resolution",  // model.train(args.finetune == '')
+        "dino-linear"};         // model.eval()
+    for (const std::string& name : recipe_names())
+        EXPECT_EQ(find_recipe(name).train.mode, as_evaluated.contains(name) ? "eval" : "train");
     EXPECT_EQ(find_recipe("patchconvnet").train.ema, 0);
 }
 

@@ -126,7 +126,8 @@ std::string other_value(const Settings::Key& key) {
         case Settings::Kind::flag: return key.get() == "true" ? "false" : "true";
         case Settings::Kind::list:
             if (key.name == "optim.accumulate") return "2";
-            return key.name == "augment.jitter" ? "0.5" : "0.5,0.75";
+            if (key.expected.starts_with("FIRST")) return "0.5,0.75,0.25";
+            return key.name.ends_with(".jitter") ? "0.5" : "0.5,0.75";
         case Settings::Kind::word: {
             const std::size_t last = key.expected.rfind(", ") + 2;
             const std::string word = key.expected.substr(last);

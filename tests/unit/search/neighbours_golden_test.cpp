@@ -87,6 +87,29 @@ TEST_P(Neighbours, AreRankedAsNumPyDoes) {
     expect_equal(*found[0].oracle, numpy_["oracle"], ties_ ? 1e-14 : 2e-6);
 }
 
+// Whoever gives the probabilities of the coarse classes: with those of the kNN rule it is the same.
+TEST_P(Neighbours, AreRankedByGivenProbabilities) {
+    const KnnRule rule;
+    const std::vector<Neighbour> nearest = task_neighbours(made_.task(), rule);
+    std::vector<double> probabilities, sure;
+    for (std::size_t q = 0; q < kCount; ++q) {
+        for (const double vote : knn_votes(std::span(nearest).subspan(q * 30, 30),
+                                           made_.coarse.collection, kCoarse, rule.temperature))
+            probabilities.push_back(vote);
+        for (std::int64_t c = 0; c < kCoarse; ++c)
+            sure.push_back(c == made_.coarse.queries[q] ? 1.0 : 0.0);
+    }
+    RetrievalOptions options;
+    options.coarse = &made_.coarse;
+    options.coarse_probabilities = probabilities;
+    expect_equal(*retrieval_at_levels(made_.task(), {made_.fine}, options)[0].conditional,
+                 numpy_["conditional"], 2e-6);
+    // Knows as much as the oracle. Its scores are about 14, where float32 rounds cosines to 1e-6.
+    options.coarse_probabilities = sure;
+    expect_equal(*retrieval_at_levels(made_.task(), {made_.fine}, options)[0].conditional,
+                 numpy_["oracle"], 1e-5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Numpy, Neighbours, testing::Values("ties", "smooth"),
                          [](const auto& test) { return std::string(test.param); });
 

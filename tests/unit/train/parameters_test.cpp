@@ -67,6 +67,17 @@ TEST(Parameters, DistillationTokenDecaysByTheOriginalRuleOnly) {
     EXPECT_FALSE(by_name(graph, recipe).at("dist_token").decay);
 }
 
+TEST(Parameters, AllButVectorsDecayByDinosRule) {
+    const Graph graph = small("deit_tiny_distilled_patch16_224", {{"depth", "1"}});
+    Recipe recipe;
+    recipe.optim.decay_rule = DecayRule::vectors;
+    const auto params = by_name(graph, recipe);
+    for (const char* name : {"dist_token", "cls_token", "pos_embed", "head.weight"})
+        EXPECT_TRUE(params.at(name).decay) << name;
+    for (const char* name : {"head.bias", "norm.weight", "blocks.0.attn.qkv.bias"})
+        EXPECT_FALSE(params.at(name).decay) << name;
+}
+
 TEST(Parameters, LayersBelowTheHeadLearnSlower) {
     Recipe recipe;
     recipe.optim.layer_decay = 0.5;

@@ -46,6 +46,14 @@ TEST(Clip, ByValueCutsEachElement) {
     EXPECT_TRUE(at::equal(params[0].value.grad(), at::tensor({2.0F, -2.0F, 0.5F})));
 }
 
+TEST(Clip, ByParameterCutsEachByItsOwnNorm) {
+    auto params = with_gradients({at::tensor({3.0F, 4.0F}), at::tensor({0.0F, 2.0F})});
+    EXPECT_DOUBLE_EQ(clip_gradients(params, clip(ClipKind::param, 2.5)).norm, std::sqrt(29.0));
+    EXPECT_NEAR(params[0].value.grad()[0].item<double>(), 1.5, 1e-6);
+    EXPECT_NEAR(params[0].value.grad()[1].item<double>(), 2, 1e-6);
+    EXPECT_TRUE(at::equal(params[1].value.grad(), at::tensor({0.0F, 2.0F})));
+}
+
 TEST(Clip, EqualsLibTorchOnLargeTensors) {
     torch::manual_seed(1);
     auto params = with_gradients({at::randn({3 * kChunkSize + 7}), at::randn({11, 13})});

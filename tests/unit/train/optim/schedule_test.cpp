@@ -84,5 +84,37 @@ TEST(Schedule, EndsGoDownWithASmallBatchButNotUpWithALargeOne) {
         EXPECT_LT(scaled_schedule(part, optim, batch).min_lr, scaled_lr(optim, batch));
 }
 
+TEST(Schedule, DecayStaysUnlessAnEndIsGiven) {
+    OptimPart optim;
+    optim.weight_decay = 0.04;
+    const SchedulePart part = schedule(ScheduleKind::cosine);
+    for (const std::int64_t step : {0, 17, 39, 60})
+        EXPECT_EQ(weight_decay(optim, part, 4, step), 0.04) << step;
+    optim.weight_decay_end = 0.4;
+    EXPECT_DOUBLE_EQ(weight_decay(optim, part, 4, 20), 0.22);  // half way
+    EXPECT_EQ(weight_decay(optim, part, 4, 40), 0.4);          // cool-down
+    optim.weight_decay_end = 0;
+    EXPECT_DOUBLE_EQ(weight_decay(optim, part, 4, 20), 0.02);
+}
+
+TEST(Schedule, MomentumStaysWhereBothEndsAreEqual) {
+    const SchedulePart part = schedule(ScheduleKind::constant);
+    EXPECT_EQ(target_momentum(0.99, 0.99, part, 4, 13), 0.99);
+    EXPECT_EQ(target_momentum(0.9, 1, part, 4, 0), 0.9);
+    EXPECT_DOUBLE_EQ(target_momentum(0.9, 1, part, 4, 20), 0.95);
+    EXPECT_EQ(target_momentum(0.9, 1, part, 4, 40), 1);
+}
+
+TEST(Schedule, TheWarmupMayComeBeforeTheCosine) {
+    SchedulePart part = schedule(ScheduleKind::cosine_after_warmup);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 0), 1e-4);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 7), kBase);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 8), kBase);
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 24), 1e-5 + 0.5 * 99e-5);  // half of the rest
+    EXPECT_DOUBLE_EQ(learning_rate(part, kBase, 4, 40), 1e-5);
+    part.unit = ScheduleUnit::epoch;
+    EXPECT_EQ(learning_rate(part, kBase, 4, 27), learning_rate(part, kBase, 4, 24));
+}
+
 }  // namespace
 }  // namespace cait

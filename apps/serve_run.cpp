@@ -1,0 +1,203 @@
+// Carries out `cait serve`: listens first, so that a port that is taken costs no loading, gives up
+// what a server does not need, loads, serves until it is told to stop.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <map>
+#include <optional>
+
+#include "cait/precision.h"
+#include "class_names.h"
+#include "core/cpu_limit.h"
+#include "core/display_name.h"
+#include "core/file_bytes.h"
+#include "core/sandbox.h"
+#include "executor.h"
+#include "input_files.h"
+#include "output.h"
+#include "serve.h"
+#include "serve/access_log.h"
+#include "serve/http/http_server.h"
+#include "serve/image_search.h"
+#include "serve/service.h"
+#include "weights_argument.h"
+
+namespace cait::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// "flowers" for runs/flowers and flowers.safetensors.
+std::string name_of_file(const std::string& file) {
+    fs::path path = fs::path(file).lexically_normal();
+    if (path.filename().empty()) path = path.parent_path();
+    return fs::is_directory(file) ? path.filename().string() : path.stem().string();
+}
+
+void check_name(const std::string& name, const std::string& word) {
+    const bool fits = !name.empty() && name.size() <= 100 && printable(name) == name &&
+                      name.find('/') == std::string::npos && name != "stats";
+    if (!fits)
+        throw UsageError(fmt::format(
+            "{}: expected a name of 1 to 100 printable characters before '='", display_name(word)));
+}
+
+std::vector<serve::ModelSource> sources_of(const ServeArguments& arguments) {
+    std::vector<serve::ModelSource> sources;
+    std::map<std::string, int> versions;
+    for (const std::string& word : arguments.files) {
+        const std::size_t equals = word.find('=');
+        const bool named = equals != std::string::npos && !fs::exists(word);
+        const std::string weights = named ? word.substr(equals + 1) : word;
+        std::string name = named                             ? word.substr(0, equals)
+                           : weights.starts_with("official") ? arguments.model.model
+                                                             : name_of_file(weights);
+        check_name(name, word);
+        const int version = ++versions[name];
+        // Published weights are fetched now, while that is still allowed.
+        std::vector<std::string> told_later;
+        const fs::path file = weights_file(weights, arguments.model.model, &told_later);
+        sources.push_back({std::move(name), std::to_string(version), file,
+                           [model = arguments.model, weights, classes = arguments.classes] {
+                               return load_model(model, weights, classes);
+                           }});
+    }
+    return sources;
+}
+
+bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
+
+std::string token_of(const ServeArguments& arguments) {
+    if (arguments.token_file.empty()) return {};
+    std::string token = read_text(arguments.token_file, 8192);
+    while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+    const bool fits =
+        token.size() >= 8 && token.size() <= 4096 &&
+        std::all_of(token.begin(), token.end(), [](char c) { return c > 32 && c < 127; });
+    if (!fits)
+        throw Error(fmt::format("{}: expected a token of 8 to 4096 visible characters",
+                                arguments.token_file));
+    return token;
+}
+
+// As many descriptors as the system allows; connections take one each.
+std::size_t connections_within_limits(std::size_t wanted) {
+    constexpr rlim_t kOthers = 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted + kOthers) return wanted;
+    const std::size_t possible = limit.rlim_cur > 2 * kOthers ? limit.rlim_cur - kOthers : kOthers;
+    print_error("note: {} connections at a time, for no more files may be open\n", possible);
+    return possible;
+}
+
+std::optional<serve::AccessLog> log_of(const std::string& log) {
+    if (log.empty()) return std::nullopt;
+    return log == "-" ? std::optional<serve::AccessLog>(std::in_place,
+                                                        [](const std::string& lines) {
+                                                            write_out(lines);
+                                                            flush_out();
+                                                        })
+                      : std::optional<serve::AccessLog>(std::in_place, fs::path(log));
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+    return std::chrono::milliseconds(std::int64_t(1e3 * seconds));
+}
+
+serve::ServiceOptions service_options(const ServeArguments& arguments) {
+    const auto threads = [](int asked) { return asked > 0 ? asked : default_threads(); };
+    serve::ServiceOptions options;
+    options.engine = {.precision = precision_of(arguments.precision),
+                      .threads = threads(arguments.threads),
+                      .batch = arguments.batch,
+                      .bound = 1e-3 * arguments.bound};
+    options.workers = std::size_t(threads(arguments.workers));
+    options.delay = 1e-3 * arguments.delay;
+    options.token = token_of(arguments);
+    options.may_control = !options.token.empty() || is_loopback(arguments.host);
+    options.note = [](const std::string& text) { print_error("cait: {}\n", text); };
+    return options;
+}
+
+class Serving {
+public:
+    explicit Serving(const ServeArguments& arguments) : arguments_(arguments) {}
+
+    void run() {
+        serve::HttpOptions http{.address = arguments_.host, .port = arguments_.port};
+        http.certificate = arguments_.certificate;
+        http.key = arguments_.key;
+        http.limits.connections = connections_within_limits(arguments_.connections);
+        http.limits.head_time = http.limits.slack = milliseconds(arguments_.timeout);
+        serve::HttpServer server(http);
+        serve::ServiceOptions options = service_options(arguments_);
+        std::vector<serve::ModelSource> sources = sources_of(arguments_);
+        std::vector<fs::path> outputs;
+        if (!arguments_.log.empty() && arguments_.log != "-") outputs.emplace_back(arguments_.log);
+        enter_sandbox(outputs, Network::accepting);
+        std::optional<serve::AccessLog> log = log_of(arguments_.log);
+        if (!arguments_.index.empty()) options.search = serve::open_vectors(arguments_.index);
+        serve::Service service(std::move(sources), options);
+        service.load_all();
+        if (options.search)  // vectors of another model would find anything
+            serve::check_made_by(*options.search, *service.repository().standard(),
+                                 arguments_.index);
+        service.count_connections([&] { return server.connections(); });
+        announce(server.port(), options.token.empty());
+        server.run({.on_head = [&](const serve::Request& head) { return service.check_head(head); },
+                    .on_request =
+                        [&](std::shared_ptr<serve::Request> request, serve::Reply reply) {
+                            service.handle(std::move(request), std::move(reply));
+                        },
+                    .on_answer =
+                        [&](const serve::Exchange& exchange) {
+                            if (log) log->add(exchange);
+                        },
+                    .on_signal = [&](int number) { heed(number, server, service); }});
+        print_error("cait: stopped\n");
+    }
+
+private:
+    void announce(std::uint16_t port, bool without_token) const {
+        const bool v6 = arguments_.host.find(':') != std::string::npos;
+        print_error("cait: listening at {}://{}{}{}:{}\n",
+                    arguments_.certificate.empty() ? "http" : "https", v6 ? "[" : "",
+                    arguments_.host, v6 ? "]" : "", port);
+        if (!is_loopback(arguments_.host) && without_token)
+            print_error("note: whoever reaches {} may use it; --token-file asks for a token\n",
+                        arguments_.host);
+    }
+
+    void heed(int number, serve::HttpServer& server, serve::Service& service) {
+        if (number == SIGHUP) return service.reload();
+        const auto patience = milliseconds(arguments_.patience);
+        if (std::exchange(stopping_, true)) return server.drain(patience);  // at once
+        print_error("cait: stopping\n");
+        service.begin_drain();
+        server.after(milliseconds(arguments_.grace),
+                     [&server, patience] { server.drain(patience); });
+    }
+
+    const ServeArguments& arguments_;
+    bool stopping_ = false;
+};
+
+}  // namespace
+
+void run(const ServeArguments& arguments, const Invocation&) {
+    OutputFile(arguments.log == "-" ? "" : arguments.log)
+        .not_in(arguments.files)
+        .not_in(arguments.index)
+        .not_in(arguments.token_file)
+        .not_in(arguments.key)
+        .not_in(arguments.certificate);
+    Serving(arguments).run();
+}
+
+}  // namespace cait::app

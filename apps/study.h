@@ -1,0 +1,44 @@
+// The arguments of `cait study`, and what is done with its result.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "embedding.h"
+#include "look/study.h"
+
+namespace cait::app {
+
+struct StudyArguments {
+    std::vector<std::string> analyses;  // pca, tsne, granularity, separability
+    std::vector<std::string> weights;   // [LABEL=]FILE
+    EmbedArguments embed;
+    std::string data;
+    std::string test;            // queries of granularity; empty: those of --data
+    std::string level;           // of separability and of the maps
+    std::vector<std::size_t> k;  // neighbours; empty: the rule's
+    double perplexity = 30;
+    std::size_t points = kMostTsnePoints;
+    std::size_t iterations = 1000;
+    std::size_t draws = 10;
+    std::uint64_t seed = 0;
+    std::string report;  // page to write
+    std::string svg;     // folder for the charts
+    bool json = false;
+
+    bool asks(const std::string& analysis) const;
+};
+
+// A word of --weights.
+struct StudiedWeights {
+    std::string label;    // empty: none was given
+    std::string weights;  // file, run or "official"
+    std::string model;    // where the file does not say
+};
+StudiedWeights words_of(const StudyArguments& arguments, const std::string& text);
+
+Study run_study(const StudyArguments& arguments);
+void print_study(const StudyArguments& arguments, const Study& study);
+
+}  // namespace cait::app

@@ -1,0 +1,45 @@
+// What learning beyond labels puts on top of a trunk: a projector, and a predictor on top of that.
+// Grafit has either an MLP or one linear map, DINO a head of its own. Recorded like any part of a
+// model, under the outputs "projection" and "prediction".
+#pragma once
+
+#include <cstdint>
+
+#include "graph/builder.h"
+#include "models/settings.h"
+
+namespace cait {
+
+enum class HeadKind { none, linear, mlp, dino };
+
+struct HeadConfig {
+    HeadKind kind = HeadKind::none;  // of the projector
+    std::int64_t hidden = 4096;      // mlp, dino: width of the layers between
+    std::int64_t outputs = 256;
+    std::int64_t predictor = 0;     // width of the predictor's hidden layer; 0: none
+    std::int64_t bottleneck = 256;  // dino: width before the last layer
+    bool norm_last_layer = true;    // dino: the last layer's gains stay at 1
+
+    // Whether anything is recorded.
+    bool any() const { return kind != HeadKind::none || predictor > 0; }
+    bool operator==(const HeadConfig&) const = default;
+};
+
+// The keys are the same in a recipe and in what a model file says of itself: "head.kind".
+inline constexpr std::string_view kHeadPrefix = "head.";
+void bind(Settings& settings, HeadConfig& config);
+
+// On top of the output "features". Outputs: projection, of unit length (of dino: what its softmax
+// takes), and, where there is a predictor, prediction. Parameters: projector.*, predictor.*. What
+// is not recorded may still be in a file.
+void record_heads(Builder& builder, const HeadConfig& config);
+
+// Rows of x [..., D] divided by their lengths.
+Value unit_rows(Builder& b, Value x, Location where = Location::current());
+
+// The last layer of DINO's head: a linear map without bias, whose rows have the lengths
+// name.weight_g [O, 1] and the directions of name.weight_v [O, I], as PyTorch's weight_norm.
+Value weight_normed_linear(Builder& b, std::string_view name, Value x, std::int64_t out,
+                           bool train_gains, Location where = Location::current());
+
+}  // namespace cait

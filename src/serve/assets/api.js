@@ -1,0 +1,41 @@
+// What the page asks the server, and what it makes of the answers.
+
+// The server refused, in its own words.
+export class Refused extends Error {}
+// Nobody answered.
+export class Away extends Error {}
+
+async function ask(path, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(path, { cache: "no-store", ...options });
+  } catch {
+    throw new Away("The server does not answer.");
+  }
+  if (answer.ok) return answer.json();
+  let words = `The server answered ${answer.status}.`;
+  try {
+    words = (await answer.json()).error || words;
+  } catch { /* not JSON: the status has to do */ }
+  throw new Refused(words);
+}
+
+// {ready, pending, search, models: [{name, attention_layers, images_per_second, latency_ms, …}]}
+export function statistics() {
+  return ask("stats");
+}
+
+// {answers: [{label, score}], attention}: attention is null where the model has none.
+export async function classify(model, file, top) {
+  const query = new URLSearchParams({ model: model.name, top });
+  if (model.attention_layers > 0) {
+    query.set("attention", 1);
+    return ask(`classify?${query}`, { method: "POST", body: file });
+  }
+  return { answers: await ask(`classify?${query}`, { method: "POST", body: file }), attention: null };
+}
+
+export async function similar(file, count) {
+  const query = new URLSearchParams({ k: count });
+  return (await ask(`search?${query}`, { method: "POST", body: file })).found;
+}

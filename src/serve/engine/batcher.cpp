@@ -1,0 +1,170 @@
+#include "serve/engine/batcher.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cait::serve {
+
+namespace {
+
+double seconds_between(Clock::time_point a, Clock::time_point b) {
+    return std::chrono::duration<double>(b - a).count();
+}
+
+std::size_t row_bytes(const Tensor& tensor) {
+    return tensor.byte_size() / std::size_t(tensor.shape()[0]);
+}
+
+}  // namespace
+
+Batcher::Batcher(double delay) : delay_(delay), thread_([this] { work(); }) {}
+
+Batcher::~Batcher() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void Batcher::submit(Job job) {
+    {
+        const std::lock_guard lock(mutex_);
+        queue_.push_back({std::move(job), Clock::now(), 0, {}});
+    }
+    changed_.notify_all();
+}
+
+std::size_t Batcher::waiting() const {
+    const std::lock_guard lock(mutex_);
+    return queue_.size();
+}
+
+void Batcher::work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+        if (queue_.empty()) return;
+        if (delay_ > 0 && !stop_) {
+            const auto until = queue_.front().since + std::chrono::duration_cast<Clock::duration>(
+                                                          std::chrono::duration<double>(delay_));
+            changed_.wait_until(lock, until, [&] {
+                const Waiting& first = queue_.front();
+                return stop_ || company(first) >= std::int64_t(first.job.model->batch());
+            });
+        }
+        drop_late(lock);
+        if (queue_.empty()) continue;
+        const std::vector<Part> parts = collect();
+        // The jobs of a batch are this thread's until it has run: others only append.
+        lock.unlock();
+        run(parts);
+        lock.lock();
+        std::list<Waiting> finished;
+        for (const Part& part : parts) {
+            const Waiting& one = *part.of;
+            if (one.next == one.images() || one.outcome.error)
+                finished.splice(finished.end(), queue_, part.of);
+            else  // a large request lets others pass
+                queue_.splice(queue_.end(), queue_, part.of);
+        }
+        lock.unlock();
+        for (Waiting& one : finished) one.job.done(std::move(one.outcome));
+        finished.clear();
+        lock.lock();
+    }
+}
+
+void Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
+    const Clock::time_point now = Clock::now();
+    Queue dropped;
+    for (auto it = queue_.begin(); it != queue_.end();) {
+        const auto one = it++;
+        if (one->next > 0) continue;  // begun is half done
+        const double expected = one->job.model->time().expected(
+            std::min(std::size_t(one->images()), one->job.model->batch()));
+        if (*one->job.gone)
+            one->outcome.error =
+                std::make_exception_ptr(HttpError(503, "request: the client has left"));
+        else if (seconds_between(now, one->job.deadline) < expected)
+            one->outcome.error =
+                std::make_exception_ptr(HttpError(503, "server: too busy to answer in time"));
+        else
+            continue;
+        dropped.splice(dropped.end(), queue_, one);
+    }
+    if (dropped.empty()) return;
+    lock.unlock();
+    for (Waiting& one : dropped) one.job.done(std::move(one.outcome));
+    lock.lock();
+}
+
+std::int64_t Batcher::company(const Waiting& of) const {
+    std::int64_t images = 0;
+    for (const Waiting& one : queue_)
+        if (one.goes_with(of)) images += one.images() - one.next;
+    return images;
+}
+
+std::vector<Batcher::Part> Batcher::collect() {
+    std::vector<Part> parts;
+    const Waiting& first = queue_.front();
+    auto room = std::int64_t(first.job.model->batch());
+    for (auto it = queue_.begin(); it != queue_.end() && room > 0; ++it) {
+        if (!it->goes_with(first)) continue;
+        const std::int64_t count = std::min(room, it->images() - it->next);
+        if (it->next == 0) it->outcome.queue = seconds_between(it->since, Clock::now());
+        parts.push_back({it, it->next, count});
+        it->next += count;
+        room -= count;
+    }
+    return parts;
+}
+
+void Batcher::run(const std::vector<Part>& parts) {
+    const Job& first = parts.front().of->job;
+    const Clock::time_point begin = Clock::now();
+    std::int64_t total = 0;
+    for (const Part& part : parts) total += part.count;
+    try {
+        Tensor images = first.images;
+        if (parts.size() > 1 || total < first.images.shape()[0]) {
+            Shape shape = first.images.shape();
+            shape[0] = total;
+            images = Tensor::empty(DType::f32, shape);
+            std::byte* to = images.mutable_bytes().data();
+            for (const Part& part : parts) {
+                const std::size_t row = row_bytes(part.of->job.images);
+                std::memcpy(to, part.of->job.images.bytes() + std::size_t(part.first) * row,
+                            std::size_t(part.count) * row);
+                to += std::size_t(part.count) * row;
+            }
+        }
+        const std::map<std::string, Tensor> outputs =
+            first.model->session().run(images, first.taps);
+        const double seconds = seconds_between(begin, Clock::now());
+        first.model->time().observe(std::size_t(total), seconds);
+        first.model->stats().ran(std::size_t(total), seconds);
+        for (const auto& [tap, tensor] : outputs) {
+            const std::size_t row = row_bytes(tensor);
+            const std::byte* from = tensor.bytes();
+            for (const Part& part : parts) {
+                Tensor& to = part.of->outcome.outputs[tap];
+                if (!to.defined()) {
+                    Shape shape = tensor.shape();
+                    shape[0] = part.of->images();
+                    to = Tensor::empty(DType::f32, shape);
+                }
+                std::memcpy(to.mutable_bytes().data() + std::size_t(part.first) * row, from,
+                            std::size_t(part.count) * row);
+                from += std::size_t(part.count) * row;
+            }
+        }
+        for (const Part& part : parts) part.of->outcome.infer += seconds;
+    } catch (...) {
+        for (const Part& part : parts) part.of->outcome.error = std::current_exception();
+    }
+}
+
+}  // namespace cait::serve

@@ -1,0 +1,78 @@
+// Puts images of many requests through a model together. One thread computes; requests that come
+// while it is busy form the next batch, so nobody waits for company unless he is asked to.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/engine/served_model.h"
+#include "serve/http/message.h"
+
+namespace cait::serve {
+
+// What became of a job.
+struct Outcome {
+    std::map<std::string, Tensor> outputs;  // by tap
+    std::exception_ptr error;               // in their place
+    double queue = 0, infer = 0;            // seconds
+};
+
+struct Job {
+    ServedModelPtr model;
+    std::vector<std::string> taps;  // rising
+    Tensor images;                  // [N, C, H, W], finite
+    Clock::time_point deadline;     // to be answered; nobody begins what would miss it
+    std::shared_ptr<std::atomic<bool>> gone;
+    std::function<void(Outcome)> done;  // called once, by the batcher's thread; must not block
+};
+
+class Batcher {
+public:
+    // Waits up to `delay` seconds for a batch to fill when there is nothing else to do.
+    explicit Batcher(double delay = 0);
+    ~Batcher();  // ends what is there
+
+    void submit(Job job);
+    std::size_t waiting() const;  // jobs
+
+private:
+    struct Waiting {
+        Job job;
+        Clock::time_point since;
+        std::int64_t next = 0;  // the first image that has not been taken
+        Outcome outcome;
+
+        std::int64_t images() const { return job.images.shape()[0]; }
+        bool goes_with(const Waiting& other) const {
+            return job.model == other.job.model && job.taps == other.job.taps;
+        }
+    };
+    using Queue = std::list<Waiting>;
+    // Some images of a job in a batch.
+    struct Part {
+        Queue::iterator of;
+        std::int64_t first, count;
+    };
+
+    void work();
+    void drop_late(std::unique_lock<std::mutex>& lock);
+    std::int64_t company(const Waiting& of) const;  // images that could go with it
+    std::vector<Part> collect();
+    void run(const std::vector<Part>& parts);
+
+    const double delay_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    Queue queue_;
+    bool stop_ = false;
+    std::thread thread_;
+};
+
+}  // namespace cait::serve

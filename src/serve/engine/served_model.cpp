@@ -1,0 +1,147 @@
+#include "serve/engine/served_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "api/describe.h"
+#include "core/file_guard.h"
+#include "models/catalogue.h"
+#include "search/fingerprint.h"
+#include "serve/http/message.h"
+
+namespace cait::serve {
+
+namespace {
+
+bool offers(const ModelSpec& spec, const std::string& tap) {
+    try {
+        record(spec, {.taps = {tap}});
+        return true;
+    } catch (const UsageError&) {
+        return false;
+    }
+}
+
+// All that a model offers: a record is made in no time.
+std::vector<TapInfo> taps_of(const ModelSpec& spec) {
+    std::vector<std::string> names;
+    for (const char* name : {"logits", "logits_class", "logits_dist", "features", "tokens"})
+        if (offers(spec, name)) names.emplace_back(name);
+    for (const char* series : {"class_attention", "self_attention", "residual_ratio"})
+        for (int i = 0;; ++i) {
+            const std::string name = fmt::format("{}.{}", series, i);
+            if (!offers(spec, name)) break;
+            names.push_back(name);
+        }
+    const Graph graph = record(spec, {.taps = names});
+    std::vector<TapInfo> taps;
+    for (const std::string& name : names)
+        taps.push_back({name, graph.node(graph.outputs.at(name)).shape});
+    return taps;
+}
+
+// Memory of its own, so that whatever is done to the file later changes nothing: people copy new
+// weights over old ones.
+Model owned(const Model& model) {
+    std::map<std::string, Tensor> copies;
+    for (const auto& [name, tensor] : model.weights()) {
+        Tensor copy = Tensor::empty(tensor.dtype(), tensor.shape());
+        std::memcpy(copy.mutable_bytes().data(), tensor.bytes(), tensor.byte_size());
+        copies.emplace(name, std::move(copy));
+    }
+    recheck_mapped_files();
+    return model.with_weights(std::move(copies));
+}
+
+}  // namespace
+
+ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options,
+                         std::shared_ptr<ModelStats> stats)
+    : name_(source.name),
+      version_(source.version),
+      model_(owned(source.load())),
+      fingerprint_(model_fingerprint(model_)),
+      classifier_(
+          model_,
+          {.precision = options.precision, .threads = options.threads, .batch = options.batch}),
+      size_(model_.spec().architecture->common().image_size),
+      grid_(record(model_.spec()).patch_grid),
+      taps_(taps_of(model_.spec())),
+      preparer_(preparer_of(model_)),
+      stats_(std::move(stats)),
+      time_(measure(options.batch)),
+      bound_(std::max(options.bound, 4 * time_.expected(1))) {}
+
+double ServedModel::cost(std::size_t images) const {
+    const std::size_t together = batch();
+    const double engine = time_.expected(together) / double(together);
+    return double(images) * (engine + input_ / double(session().threads()));
+}
+
+void ServedModel::observe_input(std::size_t images, double seconds) const {
+    constexpr double kWeight = 0.05;
+    const double before = input_;
+    input_ = before + kWeight * (seconds / double(images) - before);
+}
+
+double ServedModel::room(std::size_t images) const {
+    constexpr double kShare = 0.85;  // estimates are never exact
+    return kShare * bound_ - time_.expected(std::min(images, batch()));
+}
+
+const TapInfo* ServedModel::tap(std::string_view name) const {
+    const auto found = std::ranges::find(taps_, name, &TapInfo::name);
+    return found == taps_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> ServedModel::attention_taps() const {
+    std::vector<std::string> names;
+    for (const TapInfo& tap : taps_)
+        if (tap.name.starts_with("class_attention.")) names.push_back(tap.name);
+    return names;
+}
+
+std::string ServedModel::label(std::size_t index) const {
+    const std::vector<std::string>& names = classifier_.classes();
+    return index < names.size() ? names[index] : fmt::format("class {}", index);
+}
+
+void ServedModel::prepare(const std::vector<std::string>& taps) const {
+    constexpr std::size_t kMost = 16;
+    {
+        const std::lock_guard lock(mutex_);
+        if (prepared_.contains(taps)) return;
+        if (prepared_.size() >= kMost)
+            throw HttpError(400, fmt::format("outputs: expected one of the {} sets that were asked "
+                                             "for before, found another: {}",
+                                             kMost, fmt::join(taps, ", ")));
+        prepared_.insert(taps);
+    }
+    session().prepare(taps);
+}
+
+// The best of some runs: what disturbs them is corrected later.
+ServiceTime ServedModel::measure(std::size_t batch) const {
+    const std::vector<std::string> taps{taps_.front().name};
+    prepare(taps);
+    const auto best = [&](std::size_t images) {
+        const Tensor input =
+            Tensor::zeros(DType::f32, {std::int64_t(images), 3, size_.height, size_.width});
+        double least = 1e9;
+        for (int i = 0; i < 3; ++i) {
+            const auto begin = std::chrono::steady_clock::now();
+            session().run(input, taps);
+            least = std::min(
+                least,
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        }
+        return least;
+    };
+    const double one = best(1);
+    return {one, batch > 1 ? best(batch) : one, batch};
+}
+
+}  // namespace cait::serve

@@ -1,0 +1,98 @@
+// A model that answers requests: loaded, packed, measured. Never changes once it is there; a new
+// file makes a new one beside it.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cait/classifier.h"
+#include "core/image_size.h"
+#include "graph/graph.h"
+#include "prepare/preparer.h"
+#include "serve/engine/model_stats.h"
+#include "serve/engine/service_time.h"
+
+namespace cait::serve {
+
+struct EngineOptions {
+    Precision precision = Precision::fp32;
+    int threads = 0;
+    std::size_t batch = 8;  // images that may go together
+    double bound = 0.25;    // seconds that an accepted request may take, where the model can do it
+};
+
+// Where a model comes from.
+struct ModelSource {
+    std::string name;
+    std::string version;         // a number
+    std::filesystem::path file;  // never told to clients
+    std::function<Model()> load;
+};
+
+struct TapInfo {
+    std::string name;
+    Shape shape;  // with the batch as its first extent
+};
+
+class ServedModel {
+public:
+    // Throws Error where the model cannot be loaded or takes no photographs.
+    ServedModel(const ModelSource& source, const EngineOptions& options,
+                std::shared_ptr<ModelStats> stats);
+
+    const std::string& name() const { return name_; }
+    const std::string& version() const { return version_; }
+    const Model& model() const { return model_; }
+    const std::string& fingerprint() const { return fingerprint_; }  // search/fingerprint.h
+    const Session& session() const { return classifier_.session(); }
+    ImageSize image_size() const { return size_; }
+    Grid grid() const { return grid_; }
+    const std::vector<TapInfo>& taps() const { return taps_; }  // the default one first
+    const TapInfo* tap(std::string_view name) const;
+    std::vector<std::string> attention_taps() const;  // class_attention.0, …
+    std::string label(std::size_t index) const;       // of a class
+    Preparer preparer() const { return preparer_; }   // a copy for one thread
+    ModelStats& stats() const { return *stats_; }
+    ServiceTime& time() const { return time_; }
+    std::size_t batch() const { return time_.batch_within(bound_); }
+    // Seconds that an accepted request may take: what was asked for, or four times what one image
+    // takes where that is more.
+    double bound() const { return bound_; }
+    // Seconds of work that so many images bring, and seconds of work that may wait before them.
+    double cost(std::size_t images) const;
+    double room(std::size_t images) const;
+    // What reading and decoding them took, which keeps processors from the engine.
+    void observe_input(std::size_t images, double seconds) const;
+
+    // Outputs that were never asked for together are prepared, which takes time and memory: only so
+    // many different sets. Throws HttpError(400) beyond them.
+    void prepare(const std::vector<std::string>& taps) const;
+
+private:
+    ServiceTime measure(std::size_t batch) const;
+
+    std::string name_, version_;
+    Model model_;
+    std::string fingerprint_;
+    Classifier classifier_;
+    ImageSize size_;
+    Grid grid_;
+    std::vector<TapInfo> taps_;
+    Preparer preparer_;
+    std::shared_ptr<ModelStats> stats_;
+    mutable std::mutex mutex_;
+    mutable std::set<std::vector<std::string>> prepared_;
+    mutable ServiceTime time_;
+    mutable std::atomic<double> input_ = 0;  // seconds for an image
+    double bound_;
+};
+
+using ServedModelPtr = std::shared_ptr<const ServedModel>;
+
+}  // namespace cait::serve

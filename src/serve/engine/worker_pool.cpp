@@ -1,0 +1,46 @@
+#include "serve/engine/worker_pool.h"
+
+#include <algorithm>
+
+namespace cait::serve {
+
+WorkerPool::WorkerPool(std::size_t threads) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(threads, 1); ++i)
+        threads_.emplace_back([this] { serve(); });
+}
+
+WorkerPool::~WorkerPool() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void WorkerPool::post(std::function<void()> work, bool urgent) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (urgent)
+            work_.push_front(std::move(work));
+        else
+            work_.push_back(std::move(work));
+    }
+    changed_.notify_one();
+}
+
+void WorkerPool::serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [&] { return stop_ || !work_.empty(); });
+        if (work_.empty()) return;
+        std::function<void()> work = std::move(work_.front());
+        work_.pop_front();
+        lock.unlock();
+        work();
+        work = nullptr;  // what it held ends here, not under the lock
+        lock.lock();
+    }
+}
+
+}  // namespace cait::serve

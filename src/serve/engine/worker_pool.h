@@ -1,0 +1,33 @@
+// Threads that parse, decode and format, so that neither the event loop nor the engine does. How
+// much waits here is bounded by who is admitted.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cait::serve {
+
+class WorkerPool {
+public:
+    explicit WorkerPool(std::size_t threads);
+    ~WorkerPool();  // does what is there
+
+    // `work` throws nothing. What is urgent (an answer that only has to be written down) goes
+    // before what is new.
+    void post(std::function<void()> work, bool urgent = false);
+
+private:
+    void serve();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> work_;
+    bool stop_ = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace cait::serve

@@ -1,0 +1,377 @@
+// One connection in the event loop: reads a request, waits for its answer, writes it, begins again.
+// Every state has a deadline, so that a client that is slow or silent costs a descriptor for a
+// while and nothing else.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <list>
+#include <utility>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+#include "serve/http/http_server.h"
+#include "serve/http/request_reader.h"
+
+namespace cait::serve {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+// What the loop knows of a connection.
+class ConnectionBase {
+public:
+    virtual ~ConnectionBase() = default;
+    virtual void close() = 0;
+    virtual void finish() = 0;  // answers what has been sent and closes
+};
+
+// What connections share; all of it belongs to the loop's thread.
+struct ConnectionSet {
+    asio::io_context& loop;
+    const Limits& limits;
+    HttpHooks& hooks;
+    std::list<ConnectionBase*> idle{};    // the longest idle first
+    std::list<ConnectionBase*> active{};  // all others
+    std::size_t buffered = 0;             // bytes of requests that are being received
+    bool draining = false;
+    std::function<void()> on_closed{};
+};
+
+// An answer as it goes over the wire, without its body.
+std::string response_head(const Response& response, bool keep_alive);
+
+template <class Stream>
+class Connection final : public ConnectionBase,
+                         public std::enable_shared_from_this<Connection<Stream>> {
+public:
+    Connection(Stream stream, ConnectionSet& set, std::string peer)
+        : stream_(std::move(stream)), timer_(set.loop), set_(set), peer_(std::move(peer)) {
+        place_ = set_.active.insert(set_.active.end(), this);
+        listed_ = true;
+    }
+    ~Connection() override { leave(); }
+
+    void start() {
+        if constexpr (kTls) {
+            arm(set_.limits.head_time);
+            watch_deadline();
+            stream_.async_handshake(Stream::server, [self = self()](ErrorCode problem) {
+                if (problem) return self->close();
+                self->await_request();
+            });
+        } else {
+            await_request();
+            watch_deadline();
+        }
+    }
+
+    void close() override {
+        if (phase_ == Phase::closed) return;
+        phase_ = Phase::closed;
+        *gone_ = true;
+        ErrorCode ignored;
+        socket().close(ignored);
+        timer_.cancel(ignored);
+        account(0);
+        leave();
+        set_.on_closed();
+    }
+
+    void finish() override {
+        if (phase_ != Phase::idle) return;  // closes after its answer
+        ErrorCode ignored;
+        if (socket().available(ignored) == 0) return close();
+    }
+
+private:
+    enum class Phase { handshake, idle, reading, answering, writing, lingering, closed };
+    static constexpr bool kTls = !std::is_same_v<Stream, Tcp::socket>;
+    static constexpr std::size_t kIdleBuffer = 4096, kBodyBuffer = 65536;
+    static constexpr std::size_t kSmallBody = 65536;  // read to its end although it is refused
+    static constexpr std::size_t kMostLingering = std::size_t{8} << 20;
+
+    std::shared_ptr<Connection> self() { return this->shared_from_this(); }
+    auto& socket() { return stream_.lowest_layer(); }
+
+    void leave() {
+        if (!std::exchange(listed_, false)) return;
+        (in_idle_ ? set_.idle : set_.active).erase(place_);
+    }
+    void move_to(bool idle) {
+        if (idle == in_idle_) return;
+        auto& from = in_idle_ ? set_.idle : set_.active;
+        auto& to = idle ? set_.idle : set_.active;
+        to.splice(to.end(), from, place_);
+        in_idle_ = idle;
+    }
+
+    void account(std::size_t bytes) {
+        set_.buffered += bytes - accounted_;
+        accounted_ = bytes;
+    }
+
+    // ---- time
+
+    void arm(std::chrono::milliseconds time) { arm_until(Clock::now() + time); }
+    void arm_until(Clock::time_point deadline) {
+        deadline_ = deadline;
+        ErrorCode ignored;
+        if (deadline < timer_.expiry()) timer_.cancel(ignored);  // and wait anew
+    }
+    std::chrono::milliseconds time_for(std::size_t bytes) const {
+        return set_.limits.slack + std::chrono::milliseconds(1000 * bytes / set_.limits.slowest);
+    }
+    void watch_deadline() {
+        timer_.expires_at(deadline_);
+        timer_.async_wait([self = self()](ErrorCode) {
+            if (self->phase_ == Phase::closed) return;
+            if (Clock::now() < self->deadline_) return self->watch_deadline();
+            self->run_out_of_time();
+            if (self->phase_ != Phase::closed) self->watch_deadline();
+        });
+    }
+    void run_out_of_time() {
+        if (phase_ == Phase::reading)
+            refuse(HttpError(408, "request: it did not come in time"));
+        else if (phase_ == Phase::answering)
+            arm(std::chrono::hours(1));  // whoever computes has deadlines of his own
+        else
+            close();
+    }
+
+    // ---- reading
+
+    void await_request() {
+        phase_ = Phase::idle;
+        move_to(true);
+        arm(set_.limits.idle);
+        use_buffer(kIdleBuffer);
+        if (set_.draining && socket_is_silent()) return close();
+        read();
+    }
+    bool socket_is_silent() {
+        ErrorCode ignored;
+        return socket().available(ignored) == 0;
+    }
+
+    // Not while somebody reads into it.
+    void use_buffer(std::size_t size) {
+        if (reading_ || in_.size() == size) return;
+        in_ = std::vector<char>(size);
+    }
+
+    void read() {
+        if (std::exchange(reading_, true)) return;
+        stream_.async_read_some(
+            asio::buffer(in_),
+            [self = self()](ErrorCode problem, std::size_t count) { self->take(problem, count); });
+    }
+
+    void take(ErrorCode problem, std::size_t count) {
+        reading_ = false;
+        if (phase_ == Phase::closed) return;
+        if (problem) return close();
+        if (phase_ == Phase::lingering) {
+            lingered_ += count;
+            return lingered_ > kMostLingering ? close() : read();
+        }
+        if (phase_ == Phase::writing) return;  // a refusal is on its way; nothing more is heard
+        consume({in_.data(), count});
+    }
+
+    void consume(std::string_view bytes) {
+        if (phase_ == Phase::idle) {
+            phase_ = Phase::reading;
+            move_to(false);
+            begun_ = Clock::now();
+            received_ = 0;
+            arm(set_.limits.head_time);
+            reader_.emplace(set_.limits);
+            refusal_.reset();
+            head_seen_ = false;
+        }
+        received_ += bytes.size();
+        try {
+            const RequestReader::Progress progress = reader_->feed(bytes);
+            account(reader_->held());
+            if (set_.buffered > set_.limits.bodies)
+                throw HttpError(503, "server: too much is being sent to it at the moment");
+            if (progress != RequestReader::Progress::head && !head_seen_) see_head();
+            if (phase_ != Phase::reading) return;
+            if (progress == RequestReader::Progress::done) return complete();
+            if (head_seen_) arm_until(begun_ + time_for(received_));
+            if (!continuing_) read();
+        } catch (const HttpError& error) {
+            refuse(error);
+        }
+    }
+
+    void see_head() {
+        head_seen_ = true;
+        use_buffer(kBodyBuffer);
+        refusal_ = set_.hooks.on_head(reader_->request());
+        const std::size_t missing = reader_->missing();
+        if (refusal_ && (missing > kSmallBody || (missing > 0 && reader_->expects_continue()))) {
+            keep_alive_ = false;  // it need not send the rest
+            return write(std::move(*refusal_));
+        }
+        if (missing > 0 && reader_->expects_continue()) {
+            static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+            continuing_ = true;
+            asio::async_write(stream_, asio::buffer(kContinue),
+                              [self = self()](ErrorCode problem, std::size_t) {
+                                  self->continuing_ = false;
+                                  if (self->phase_ != Phase::reading) return;
+                                  problem ? self->close() : self->read();
+                              });
+        }
+    }
+
+    void refuse(const HttpError& error) {
+        keep_alive_ = false;
+        write(error_response(error.status(), error.what()));
+    }
+
+    // ---- answering
+
+    void complete() {
+        keep_alive_ = reader_->keep_alive() && !set_.draining;
+        head_only_ = reader_->request().method == "HEAD";
+        if (refusal_) return write(std::move(*refusal_));
+        phase_ = Phase::answering;
+        arm(std::chrono::hours(1));
+        auto request = std::make_shared<Request>(reader_->take());
+        method_ = request->method;
+        target_ = request->target;
+        body_received_ = request->body.size();
+        account(0);
+        request->peer = peer_;
+        request->arrived = begun_;
+        gone_ = request->gone;
+        use_buffer(kIdleBuffer);
+        watch_client();
+        set_.hooks.on_request(std::move(request), make_reply());
+    }
+
+    // A client that leaves shows as the end of what can be read.
+    void watch_client() {
+        if (watching_) return;
+        watching_ = true;
+        socket().async_wait(Tcp::socket::wait_read, [self = self()](ErrorCode problem) {
+            self->watching_ = false;
+            if (problem || self->phase_ != Phase::answering) return;
+            char byte = 0;
+            const ssize_t count =
+                ::recv(self->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+            if (count == 0 || (count < 0 && errno != EAGAIN)) *self->gone_ = true;
+        });
+    }
+
+    // Answers 500 where nobody answers.
+    class Answer {
+    public:
+        explicit Answer(std::shared_ptr<Connection> to) : to_(std::move(to)) {}
+        Answer(const Answer&) = delete;
+        Answer& operator=(const Answer&) = delete;
+        ~Answer() { give(error_response(500, "server: no answer")); }
+        void give(Response response) {
+            if (given_.exchange(true)) return;
+            asio::io_context& loop = to_->set_.loop;
+            asio::post(loop, [to = std::move(to_), answer = std::move(response)]() mutable {
+                if (to->phase_ == Phase::answering) to->write(std::move(answer));
+            });
+        }
+
+    private:
+        std::shared_ptr<Connection> to_;
+        std::atomic<bool> given_ = false;
+    };
+
+    Reply make_reply() {
+        return [answer = std::make_shared<Answer>(self())](Response response) {
+            answer->give(std::move(response));
+        };
+    }
+
+    void write(Response response) {
+        if (reader_ && target_.empty()) {
+            method_ = reader_->request().method;
+            target_ = reader_->request().target;
+        }
+        if (set_.draining) keep_alive_ = false;
+        phase_ = Phase::writing;
+        out_ = std::move(response);
+        out_head_ = response_head(out_, keep_alive_);
+        arm(time_for(out_.body.size()));
+        const std::array<asio::const_buffer, 2> buffers{
+            asio::buffer(out_head_), head_only_ ? asio::const_buffer() : asio::buffer(out_.body)};
+        asio::async_write(stream_, buffers, [self = self()](ErrorCode problem, std::size_t) {
+            if (self->phase_ == Phase::closed) return;
+            self->report();
+            if (problem) return self->close();
+            self->after_answer();
+        });
+    }
+
+    void report() {
+        if (set_.hooks.on_answer)
+            set_.hooks.on_answer({peer_, method_, target_, out_.status, body_received_,
+                                  head_only_ ? 0 : out_.body.size(),
+                                  std::chrono::duration<double>(Clock::now() - begun_).count()});
+    }
+
+    void after_answer() {
+        std::string rest = reader_ && keep_alive_ ? reader_->rest() : std::string();
+        reader_.reset();
+        account(0);
+        out_ = {};
+        method_.clear();
+        target_.clear();
+        body_received_ = 0;
+        head_only_ = false;
+        if (!keep_alive_) return linger();
+        if (rest.empty()) return await_request();
+        phase_ = Phase::idle;
+        consume(rest);
+    }
+
+    // What is still being sent is swallowed: closing at once would take the answer away from a
+    // client that has not read it yet.
+    void linger() {
+        phase_ = Phase::lingering;
+        arm(std::chrono::seconds(2));
+        ErrorCode problem;
+        socket().shutdown(Tcp::socket::shutdown_send, problem);
+        if (problem) return close();
+        use_buffer(kBodyBuffer);
+        read();
+    }
+
+    Stream stream_;
+    asio::steady_timer timer_;
+    ConnectionSet& set_;
+    std::string peer_;
+    std::list<ConnectionBase*>::iterator place_;
+    bool listed_ = false, in_idle_ = false;
+    Phase phase_ = Phase::handshake;
+    Clock::time_point deadline_, begun_;
+    std::vector<char> in_;
+    std::optional<RequestReader> reader_;
+    std::optional<Response> refusal_;
+    bool head_seen_ = false, keep_alive_ = false, head_only_ = false;
+    bool reading_ = false, watching_ = false, continuing_ = false;
+    std::size_t received_ = 0, accounted_ = 0, lingered_ = 0, body_received_ = 0;
+    std::string method_, target_;
+    std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
+    Response out_;
+    std::string out_head_;
+};
+
+}  // namespace cait::serve

@@ -1,0 +1,201 @@
+#include "serve/http/http_server.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <csignal>
+#include <ctime>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include "core/display_name.h"
+#include "serve/http/connection.h"
+
+namespace cait::serve {
+
+namespace {
+
+using TlsStream = asio::ssl::stream<Tcp::socket>;
+
+std::optional<asio::ssl::context> tls_context(const HttpOptions& options) {
+    if (options.certificate.empty() && options.key.empty()) return std::nullopt;
+    asio::ssl::context context(asio::ssl::context::tls_server);
+    context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                        asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_compression);
+    ErrorCode problem;
+    context.use_certificate_chain_file(options.certificate, problem);
+    if (problem)
+        throw Error(fmt::format("{}: cannot read the certificate: {}", options.certificate,
+                                problem.message()));
+    context.use_private_key_file(options.key, asio::ssl::context::pem, problem);
+    if (problem)
+        throw Error(fmt::format("{}: cannot read the key: {}", options.key, problem.message()));
+    return context;
+}
+
+Tcp::acceptor listen_at(asio::io_context& loop, const HttpOptions& options) {
+    const std::string place = fmt::format("{}:{}", options.address, options.port);
+    ErrorCode problem;
+    const auto address = asio::ip::make_address(options.address, problem);
+    if (problem)
+        throw UsageError(fmt::format("--host: expected an address such as 127.0.0.1, found {}",
+                                     display_name(options.address)));
+    Tcp::acceptor acceptor(loop);
+    const Tcp::endpoint endpoint(address, options.port);
+    acceptor.open(endpoint.protocol(), problem);
+    if (!problem) acceptor.set_option(Tcp::acceptor::reuse_address(true), problem);
+    if (!problem) acceptor.bind(endpoint, problem);
+    if (!problem) acceptor.listen(4096, problem);
+    if (problem) throw Error(fmt::format("{}: cannot listen: {}", place, problem.message()));
+    acceptor.non_blocking(true);
+    return acceptor;
+}
+
+}  // namespace
+
+std::string response_head(const Response& response, bool keep_alive) {
+    std::string head = fmt::format(
+        "HTTP/1.1 {} {}\r\nDate: {:%a, %d %b %Y %H:%M:%S} GMT\r\nContent-Type: {}\r\n"
+        "Content-Length: {}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+        "Connection: {}\r\n",
+        response.status, reason_phrase(response.status), fmt::gmtime(std::time(nullptr)),
+        response.type, response.body.size(), keep_alive ? "keep-alive" : "close");
+    for (const Field& field : response.fields)
+        head += fmt::format("{}: {}\r\n", field.name, field.value);
+    return head + "\r\n";
+}
+
+struct HttpServer::State {
+    HttpOptions options;
+    asio::io_context loop{1};
+    std::optional<asio::ssl::context> tls;
+    Tcp::acceptor acceptor;
+    std::uint16_t port;
+    asio::signal_set signals{loop};
+    asio::steady_timer retry{loop}, patience{loop};
+    HttpHooks hooks;
+    ConnectionSet set{loop, options.limits, hooks};
+    std::atomic<std::size_t> open = 0;
+
+    explicit State(const HttpOptions& with)
+        : options(with),
+          tls(tls_context(with)),
+          acceptor(listen_at(loop, with)),
+          port(acceptor.local_endpoint().port()) {
+        set.on_closed = [this] {
+            open = set.idle.size() + set.active.size();
+            if (set.draining && open == 0) loop.stop();
+        };
+    }
+
+    void await_signal() {
+        signals.async_wait([this](ErrorCode problem, int number) {
+            if (problem) return;
+            if (hooks.on_signal) hooks.on_signal(number);
+            await_signal();
+        });
+    }
+
+    void accept() {
+        acceptor.async_wait(Tcp::acceptor::wait_read, [this](ErrorCode problem) {
+            if (problem) return;  // closed
+            if (accept_all()) return accept();
+            // No descriptor is left: others will be closed.
+            retry.expires_after(std::chrono::milliseconds(50));
+            retry.async_wait([this](ErrorCode stopped) {
+                if (!stopped) accept();
+            });
+        });
+    }
+
+    // Whoever has connected; false where the system gives no more descriptors.
+    bool accept_all() {
+        for (;;) {
+            ErrorCode problem;
+            Tcp::socket socket(loop);
+            acceptor.accept(socket, problem);
+            if (problem == asio::error::would_block) return true;
+            if (problem == asio::error::no_descriptors ||
+                problem == boost::system::errc::too_many_files_open_in_system) {
+                make_room();
+                return false;
+            }
+            if (problem) continue;  // it has left already
+            if (set.idle.size() + set.active.size() >= options.limits.connections && !make_room())
+                continue;  // closed: everybody here is being served
+            begin(std::move(socket));
+        }
+    }
+
+    // Whoever has been silent for the longest time goes.
+    bool make_room() {
+        if (set.idle.empty()) return false;
+        set.idle.front()->close();
+        return true;
+    }
+
+    void begin(Tcp::socket socket) {
+        ErrorCode problem;
+        const Tcp::endpoint peer = socket.remote_endpoint(problem);
+        socket.set_option(Tcp::no_delay(true), problem);
+        socket.non_blocking(true, problem);
+        const std::string name = peer.address().to_string();
+        if (tls)
+            start(std::make_shared<Connection<TlsStream>>(TlsStream(std::move(socket), *tls), set,
+                                                          name));
+        else
+            start(std::make_shared<Connection<Tcp::socket>>(std::move(socket), set, name));
+    }
+    template <class ConnectionPtr>
+    void start(ConnectionPtr connection) {
+        open = set.idle.size() + set.active.size();
+        connection->start();
+    }
+
+    void drain(std::chrono::milliseconds time) {
+        if (set.draining) return;
+        accept_all();
+        ErrorCode ignored;
+        acceptor.close(ignored);
+        set.draining = true;
+        for (ConnectionBase* one : std::list<ConnectionBase*>(set.idle)) one->finish();
+        if (set.idle.empty() && set.active.empty()) return loop.stop();
+        patience.expires_after(time);
+        patience.async_wait([this](ErrorCode) { loop.stop(); });
+    }
+};
+
+HttpServer::HttpServer(const HttpOptions& options) : state_(std::make_unique<State>(options)) {}
+HttpServer::~HttpServer() = default;
+
+std::uint16_t HttpServer::port() const { return state_->port; }
+std::size_t HttpServer::connections() const { return state_->open; }
+
+void HttpServer::run(HttpHooks hooks) {
+    state_->hooks = std::move(hooks);
+    if (state_->hooks.on_signal) {
+        for (const int number : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(number);
+        state_->await_signal();
+    }
+    state_->accept();
+    state_->loop.run();
+}
+
+void HttpServer::drain(std::chrono::milliseconds patience) {
+    asio::post(state_->loop, [this, patience] { state_->drain(patience); });
+}
+
+void HttpServer::after(std::chrono::milliseconds time, std::function<void()> work) {
+    asio::post(state_->loop, [this, time, work = std::move(work)] {
+        auto timer = std::make_shared<asio::steady_timer>(state_->loop, time);
+        timer->async_wait([timer, work](ErrorCode problem) {
+            if (!problem) work();
+        });
+    });
+}
+
+}  // namespace cait::serve

@@ -1,0 +1,65 @@
+// An event loop that holds any number of connections in one thread and hands whole requests to
+// somebody else. The only place, with connection.h and request_reader.cpp, that knows the HTTP
+// library.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "serve/http/limits.h"
+#include "serve/http/message.h"
+
+namespace cait::serve {
+
+struct HttpOptions {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 8080;  // 0: one that is free
+    Limits limits{};
+    std::string certificate{}, key{};  // PEM files; both empty: no TLS
+};
+
+// What a request came to, for the log.
+struct Exchange {
+    std::string peer, method, target;
+    int status = 0;
+    std::size_t received = 0, sent = 0;  // bytes of the bodies
+    double seconds = 0;                  // from the first byte to the last
+};
+
+// All are called by the loop's thread and must not block.
+struct HttpHooks {
+    // Before the body is read: an answer refuses the request.
+    std::function<std::optional<Response>(const Request& head)> on_head;
+    std::function<void(std::shared_ptr<Request> request, Reply reply)> on_request;
+    std::function<void(const Exchange& exchange)> on_answer{};
+    std::function<void(int number)> on_signal{};  // SIGTERM, SIGINT, SIGHUP
+};
+
+class HttpServer {
+public:
+    // Listens; throws Error ("127.0.0.1:8080: cannot listen: …", a certificate that cannot be
+    // read). Nothing is accepted before run().
+    explicit HttpServer(const HttpOptions& options);
+    ~HttpServer();
+
+    std::uint16_t port() const;
+
+    // Serves until drain() has ended.
+    void run(HttpHooks hooks);
+
+    // From any thread. Accepts what has connected already and nothing more, closes idle
+    // connections, answers what has been sent; what is not answered after `patience` is cut off.
+    void drain(std::chrono::milliseconds patience);
+    // Calls in the loop's thread after some time.
+    void after(std::chrono::milliseconds time, std::function<void()> work);
+
+    std::size_t connections() const;  // now open
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace cait::serve

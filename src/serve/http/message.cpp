@@ -1,0 +1,38 @@
+#include "serve/http/message.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/printable.h"
+
+namespace cait::serve {
+
+Response error_response(int status, std::string_view text) {
+    Response response{.status = status};
+    // Messages quote what clients sent.
+    response.body = nlohmann::json{{"error", printable(text, kLongestMessage)}}.dump();
+    if (status == 503) response.fields.push_back({"Retry-After", "1"});
+    if (status == 401) response.fields.push_back({"WWW-Authenticate", "Bearer"});
+    return response;
+}
+
+std::string_view reason_phrase(int status) {
+    switch (status) {
+        case 200: return "OK";
+        case 400: return "Bad Request";
+        case 401: return "Unauthorized";
+        case 403: return "Forbidden";
+        case 404: return "Not Found";
+        case 405: return "Method Not Allowed";
+        case 408: return "Request Timeout";
+        case 413: return "Content Too Large";
+        case 422: return "Unprocessable Content";
+        case 431: return "Request Header Fields Too Large";
+        case 500: return "Internal Server Error";
+        case 501: return "Not Implemented";
+        case 503: return "Service Unavailable";
+        case 505: return "HTTP Version Not Supported";
+        default: return "Status";
+    }
+}
+
+}  // namespace cait::serve

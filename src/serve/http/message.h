@@ -1,0 +1,69 @@
+// What a client asks and what it is told, without a word about sockets: handlers and their tests
+// know these alone.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cait/error.h"
+
+namespace cait::serve {
+
+using Clock = std::chrono::steady_clock;
+
+struct Field {
+    std::string name;  // in lower case
+    std::string value;
+};
+
+struct Request {
+    std::string method;
+    std::string target;  // as it was sent: path and query
+    std::vector<Field> fields;
+    std::string body;
+    std::string peer;  // address of the client
+    Clock::time_point arrived = Clock::now();
+    // Becomes true when the client has left: nobody waits for the answer any more.
+    std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+
+    const std::string* field(std::string_view name) const {
+        for (const Field& one : fields)
+            if (one.name == name) return &one.value;
+        return nullptr;
+    }
+    std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
+};
+
+struct Response {
+    int status = 200;
+    std::string type = "application/json";
+    std::string body{};
+    std::vector<Field> fields{};  // beside those that every answer has
+};
+
+// May be called from any thread; only the first call counts.
+using Reply = std::function<void(Response)>;
+
+// An answer other than 200, thrown by whoever finds out.
+class HttpError : public Error {
+public:
+    HttpError(int status, const std::string& text) : Error(text), status_(status) {}
+    int status() const noexcept { return status_; }
+
+private:
+    int status_;
+};
+
+// {"error": "text"}, the form that clients of the protocol expect of every status but 200.
+Response error_response(int status, std::string_view text);
+
+std::string_view reason_phrase(int status);
+
+}  // namespace cait::serve

@@ -1,0 +1,19 @@
+// The answer to an inference request: JSON, and after it the bytes of the outputs that were asked
+// for in binary form.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cait/tensor.h"
+#include "serve/engine/served_model.h"
+#include "serve/http/message.h"
+#include "serve/protocol/infer_request.h"
+
+namespace cait::serve {
+
+// Throws Error where an output is not finite.
+Response infer_response(const InferRequest& request, const ServedModel& model,
+                        const std::map<std::string, Tensor>& outputs);
+
+}  // namespace cait::serve

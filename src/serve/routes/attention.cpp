@@ -1,0 +1,63 @@
+#include "serve/routes/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "image/codec/decode.h"
+#include "inside/attention_map.h"
+#include "measure/top_answers.h"
+#include "report/html.h"
+
+namespace cait::serve {
+
+namespace {
+
+using nlohmann::json;
+
+json map_json(const AttentionMap& map) {
+    const auto [least, most] = std::ranges::minmax(map.values);
+    Image grey = Image::blank(map.width, map.height, 1);
+    const float range = most > least ? most - least : 1;
+    for (std::size_t i = 0; i < map.values.size(); ++i)
+        grey.pixels[i] = std::uint8_t(std::lround(255 * (map.values[i] - least) / range));
+    return {{"png", png_uri(grey)}, {"least", least}, {"most", most}};
+}
+
+}  // namespace
+
+Tensor prepared_photo(const ServedModel& model, const std::string& file, SeenPart& seen) {
+    const Image photo = decode_image(std::as_bytes(std::span(file)), "image");
+    Preparer preparer = model.preparer();
+    seen = {photo.width, photo.height, preparer.seen(photo)};
+    return preparer.batch(1, [&](std::size_t) -> const Image& { return photo; });
+}
+
+json attention_json(const ServedModel& model, const std::map<std::string, Tensor>& outputs,
+                    const SeenPart& seen) {
+    std::int64_t query = 0;
+    if (has_map_per_class(model.model()))
+        query = top_answers(outputs.at("logits").floats(), 1).front().index;
+    json layers = json::array();
+    for (const std::string& tap : model.attention_taps()) {
+        const Tensor& values = outputs.at(tap);
+        const auto map = [&](std::int64_t head) {
+            return map_json(
+                patch_attention(values.floats(), values.shape(), model.grid(), head, query));
+        };
+        json heads = json::array();
+        for (std::int64_t head = 0; head < values.shape()[1]; ++head) heads.push_back(map(head));
+        layers.push_back(
+            {{"layer", layers.size()}, {"mean", map(-1)}, {"heads", std::move(heads)}});
+    }
+    const double width = double(seen.width), height = double(seen.height);
+    return {{"width", model.grid().width},
+            {"height", model.grid().height},
+            {"seen",
+             {seen.box.left / width, seen.box.top / height, seen.box.right / width,
+              seen.box.bottom / height}},
+            {"layers", std::move(layers)}};
+}
+
+}  // namespace cait::serve

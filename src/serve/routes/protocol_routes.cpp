@@ -1,0 +1,158 @@
+// The Open Inference Protocol, version 2: health, what a model is, and inference.
+#include <fmt/format.h>
+
+#include "core/version.h"
+#include "image/codec/decode.h"
+#include "serve/http/query.h"
+#include "serve/protocol/infer_request.h"
+#include "serve/protocol/infer_response.h"
+#include "serve/routes/replies.h"
+#include "serve/service.h"
+
+namespace cait::serve {
+
+namespace {
+
+using nlohmann::json;
+
+ServedModelPtr model_of(Service& service, const Call& call) {
+    return service.repository().get(call.words.at(0), call.words.size() > 1 ? call.words[1] : "");
+}
+
+json tensor_json(const std::string& name, const char* type, const Shape& shape) {
+    return {{"name", name}, {"datatype", type}, {"shape", shape.extents()}};
+}
+
+Shape images_shape(const ServedModel& model) {
+    return {Shape::kBatch, 3, model.image_size().height, model.image_size().width};
+}
+
+Response metadata(Service& service, const ServedModel& model) {
+    json outputs = json::array();
+    for (const TapInfo& tap : model.taps())
+        outputs.push_back(tensor_json(tap.name, "FP32", tap.shape));
+    return json_response(
+        {{"name", model.name()},
+         {"versions", service.repository().versions(model.name())},
+         {"platform", "cait"},
+         {"inputs", json::array({tensor_json(kImagesInput, "FP32", images_shape(model)),
+                                 tensor_json(kEncodedInput, "BYTES", {Shape::kBatch})})},
+         {"outputs", std::move(outputs)}});
+}
+
+// As Triton describes a model.
+Response config(Service& service, const ServedModel& model) {
+    json outputs = json::array();
+    for (const TapInfo& tap : model.taps())
+        outputs.push_back(
+            {{"name", tap.name}, {"data_type", "TYPE_FP32"}, {"dims", tap.shape.extents()}});
+    const double delay = service.options().delay;
+    return json_response(
+        {{"name", model.name()},
+         {"platform", "cait"},
+         {"backend", "cait"},
+         {"version_policy", {{"all", json::object()}}},
+         {"max_batch_size", 0},
+         {"input", json::array({{{"name", kImagesInput},
+                                 {"data_type", "TYPE_FP32"},
+                                 {"format", "FORMAT_NCHW"},
+                                 {"optional", true},
+                                 {"dims", images_shape(model).extents()}},
+                                {{"name", kEncodedInput},
+                                 {"data_type", "TYPE_STRING"},
+                                 {"format", "FORMAT_NONE"},
+                                 {"optional", true},
+                                 {"dims", {-1}}}})},
+         {"output", std::move(outputs)},
+         {"dynamic_batching",
+          {{"preferred_batch_size", {model.batch()}},
+           {"max_queue_delay_microseconds", std::int64_t(delay * 1e6)}}},
+         {"instance_group",
+          json::array({{{"kind", "KIND_CPU"}, {"count", 1}, {"name", model.name()}}})}});
+}
+
+void infer(Service& service, Call call) {
+    const ServedModelPtr model = model_of(service, call);
+    service.compute(std::move(call), model, [model](Request& request, const Service::Admit& admit) {
+        Parameters(request.target).allow({});
+        auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
+        admit(parsed->count());
+        Work work{.taps = parsed->taps(),
+                  .images = parsed->images,
+                  .timeout = parsed->timeout,
+                  .format = {}};
+        if (!work.images.defined()) {
+            try {
+                work.images = prepared_images(*model, parsed->encoded);
+            } catch (const ImageError& error) {  // the protocol knows no 422
+                throw HttpError(error.why() == ImageError::Why::too_large ? 413 : 400,
+                                error.what());
+            }
+            parsed->encoded.clear();
+        }
+        parsed->images = {};
+        work.format = [model, parsed](const std::map<std::string, Tensor>& outputs) {
+            return infer_response(*parsed, *model, outputs);
+        };
+        return work;
+    });
+}
+
+Response ready(bool is) {
+    Response response = json_response({{"ready", is}, {"live", true}});
+    if (!is) response.status = 503;
+    return response;
+}
+
+void add_health(Service& service) {
+    Router& router = service.router();
+    router.add("GET", "/v2", [](Call call) {
+        call.reply(json_response({{"name", "cait"},
+                                  {"version", version()},
+                                  {"extensions",
+                                   {"classification", "model_configuration", "model_repository",
+                                    "binary_tensor_data", "statistics"}}}));
+    });
+    router
+        .add("GET", "/v2/health/live",
+             [](Call call) {
+                 call.reply(json_response({{"live", true}}));
+             })
+        .is_open = true;
+    router
+        .add("GET", "/v2/health/ready",
+             [&service](Call call) { call.reply(ready(service.ready())); })
+        .is_open = true;
+}
+
+}  // namespace
+
+void add_protocol_routes(Service& service) {
+    add_health(service);
+    for (const char* model : {"/v2/models/{model}", "/v2/models/{model}/versions/{version}"}) {
+        const std::string path = model;
+        Router& router = service.router();
+        router.add("GET", path + "/ready", [&service](Call call) {
+            bool is = false;
+            try {
+                model_of(service, call);
+                is = true;
+            } catch (const HttpError& error) {
+                if (error.status() == 404) throw;
+            }
+            Response response = json_response({{"name", call.words[0]}, {"ready", is}});
+            if (!is) response.status = 503;
+            call.reply(std::move(response));
+        });
+        router.add("GET", path + "/config", [&service](Call call) {
+            call.reply(config(service, *model_of(service, call)));
+        });
+        router.add("POST", path + "/infer",
+                   [&service](Call call) { infer(service, std::move(call)); });
+        router.add("GET", path, [&service](Call call) {
+            call.reply(metadata(service, *model_of(service, call)));
+        });
+    }
+}
+
+}  // namespace cait::serve

@@ -1,0 +1,21 @@
+// What the routes have in common: JSON answers, and images out of bodies.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "image/image.h"
+#include "serve/engine/served_model.h"
+#include "serve/http/message.h"
+
+namespace cait::serve {
+
+Response json_response(const nlohmann::json& value);
+
+// Decoded under the limits of images, one at a time, and prepared as the model says. An ImageError
+// calls them "image 0", "image 1", …
+Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files);
+
+}  // namespace cait::serve

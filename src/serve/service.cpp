@@ -1,0 +1,223 @@
+#include "serve/service.h"
+
+#include <fmt/format.h>
+
+#include "core/display_name.h"
+#include "image/codec/decode.h"
+#include "serve/image_search.h"
+#include "serve/protocol/inflate.h"
+
+namespace cait::serve {
+
+namespace {
+
+// As long for a wrong word as for the right one.
+bool same_secret(std::string_view a, std::string_view b) {
+    unsigned difference = a.size() != b.size() ? 1 : 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        difference |= unsigned(a[i] ^ (b.empty() ? char(0) : b[i % b.size()]));
+    return difference == 0;
+}
+
+bool has_token(const Request& head, const std::string& token) {
+    constexpr std::string_view kBearer = "Bearer ";
+    const std::string* field = head.field("authorization");
+    return field != nullptr && field->starts_with(kBearer) &&
+           same_secret(std::string_view(*field).substr(kBearer.size()), token);
+}
+
+// Pages of other sites must not use a server that only this browser can reach.
+bool is_foreign(const Request& head) {
+    const std::string* origin = head.field("origin");
+    if (origin == nullptr) return false;
+    const std::string* host = head.field("host");
+    const std::size_t scheme = origin->find("://");
+    return host == nullptr || scheme == std::string::npos || origin->substr(scheme + 3) != *host;
+}
+
+double seconds_since(Clock::time_point then) {
+    return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+}  // namespace
+
+Response response_for(const std::exception_ptr& error, bool in_engine) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const HttpError& refused) {
+        return error_response(refused.status(), refused.what());
+    } catch (const ImageError& image) {
+        return error_response(image.why() == ImageError::Why::too_large ? 413 : 422, image.what());
+    } catch (const UsageError& usage) {
+        return error_response(400, usage.what());
+    } catch (const Error& data) {
+        return error_response(in_engine ? 500 : 400, data.what());
+    } catch (const std::bad_alloc&) {
+        return error_response(503, "server: out of memory");
+    } catch (...) {
+        return error_response(500, "server: an error that should not happen");
+    }
+}
+
+// A request on its way through workers and engine.
+struct Service::Task {
+    Call call;
+    ServedModelPtr model;
+    Prepare prepare;
+    std::shared_ptr<Admission::Ticket> ticket;
+    Clock::time_point came = Clock::now();
+    double input = 0;
+    std::size_t images = 1;
+    std::function<Response(const std::map<std::string, Tensor>&)> format{};
+};
+
+Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
+    : options_(std::move(options)),
+      repository_(std::move(sources), options_.engine),
+      workers_(options_.workers),
+      batcher_(options_.delay),
+      loader_(1) {
+    add_repository_routes(*this);  // before a model's name can stand for anything
+    add_protocol_routes(*this);
+    add_image_routes(*this);
+    add_insight_routes(*this);
+}
+
+Service::~Service() = default;
+
+void Service::note(const std::string& text) const {
+    if (options_.note) options_.note(text);
+}
+
+std::optional<Response> Service::check_head(const Request& head) const {
+    try {
+        const Router::Found found = router_.find(head.method, head.path());
+        if (is_foreign(head)) throw HttpError(403, "Origin: expected this server's own pages");
+        if (!options_.token.empty() && !found.route->is_open && !has_token(head, options_.token))
+            throw HttpError(401, "Authorization: expected the bearer token of this server");
+        return std::nullopt;
+    } catch (const HttpError& error) {
+        Response response = error_response(error.status(), error.what());
+        if (error.status() == 405)
+            response.fields.push_back({"Allow", router_.methods(head.path())});
+        return response;
+    }
+}
+
+void Service::handle(std::shared_ptr<Request> request, Reply reply) {
+    const auto counted = [this, request, to = std::move(reply)](Response response) {
+        stats_.add(response.status, seconds_since(request->arrived));
+        to(std::move(response));
+    };
+    try {
+        Router::Found found = router_.find(request->method, request->path());
+        found.route->handler({request, std::move(found.words), counted});
+    } catch (...) {
+        counted(response_for(std::current_exception()));
+    }
+}
+
+void Service::load_all() {
+    repository_.load_all();
+    for (const Repository::Entry& entry : repository_.index()) {
+        if (!entry.model) continue;  // unloaded meanwhile
+        note(fmt::format(
+            "{} version {}: {:.1f} ms for one image, batches of up to {}, answers within {:.0f} ms",
+            entry.name, entry.version, 1e3 * entry.model->time().expected(1), entry.model->batch(),
+            1e3 * entry.model->bound()));
+    }
+}
+
+void Service::reload() {
+    loader_.post([this] {
+        try {
+            load_all();
+        } catch (const std::exception& error) {
+            note(fmt::format("not loaded, the old one goes on: {}", error.what()));
+        }
+    });
+}
+
+void Service::in_background(Call call, std::function<Response()> work) {
+    loader_.post([call = std::move(call), work = std::move(work)] {
+        try {
+            call.reply(work());
+        } catch (...) {
+            call.reply(response_for(std::current_exception()));
+        }
+    });
+}
+
+void Service::compute(Call call, ServedModelPtr model, Prepare prepare) {
+    auto ticket = admission_.enter(model->cost(1), model->room(1));
+    if (!ticket) {
+        model->stats().failed(Failure::rejected, seconds_since(call.request->arrived));
+        return call.reply(error_response(503, "server: too busy, try again"));
+    }
+    auto task = std::make_shared<Task>(
+        Task{std::move(call), std::move(model), std::move(prepare), std::move(ticket)});
+    workers_.post([this, task] { begin(task); });
+}
+
+void Service::begin(const std::shared_ptr<Task>& task) {
+    const ServedModel& model = *task->model;
+    try {
+        if (*task->call.request->gone) throw HttpError(503, "request: the client has left");
+        const Clock::time_point start = Clock::now();
+        Request& request = *task->call.request;
+        if (const std::string* encoding = request.field("content-encoding"); encoding != nullptr)
+            request.body = decoded_body(std::move(request.body), *encoding, options_.body);
+        Work work = task->prepare(request, [&](std::size_t images) {
+            if (images > 1 &&
+                !admission_.grow(*task->ticket, model.cost(images), model.room(images)))
+                throw HttpError(503, "server: too busy for so many images, try again");
+        });
+        request.body = {};
+        model.prepare(work.taps);
+        task->input = seconds_since(start);
+        task->images = std::size_t(work.images.shape()[0]);
+        model.observe_input(task->images, task->input);
+        task->format = std::move(work.format);
+        const double allowed = std::min(model.bound(), work.timeout.value_or(model.bound()));
+        const auto deadline = task->came + std::chrono::duration_cast<Clock::duration>(
+                                               std::chrono::duration<double>(allowed));
+        batcher_.submit({task->model, std::move(work.taps), std::move(work.images), deadline,
+                         request.gone, [this, task](Outcome outcome) {
+                             auto shared = std::make_shared<Outcome>(std::move(outcome));
+                             workers_.post([this, task, shared] { finish(task, *shared); }, true);
+                         }});
+    } catch (...) {
+        fail(task, std::current_exception(), false);
+    }
+}
+
+void Service::finish(const std::shared_ptr<Task>& task, Outcome outcome) {
+    if (outcome.error) return fail(task, outcome.error, true);
+    try {
+        const Clock::time_point start = Clock::now();
+        Response response = task->format(outcome.outputs);
+        task->ticket.reset();
+        task->model->stats().answered({.images = task->images,
+                                       .total = seconds_since(task->came),
+                                       .queue = outcome.queue,
+                                       .input = task->input,
+                                       .infer = outcome.infer,
+                                       .output = seconds_since(start)});
+        task->call.reply(std::move(response));
+    } catch (...) {
+        fail(task, std::current_exception(), true);
+    }
+}
+
+void Service::fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine) {
+    task->ticket.reset();
+    Response response = response_for(error, in_engine);
+    const Failure why = *task->call.request->gone ? Failure::canceled
+                        : response.status == 503  ? Failure::rejected
+                        : response.status >= 500  ? Failure::backend
+                                                  : Failure::other;
+    task->model->stats().failed(why, seconds_since(task->came));
+    task->call.reply(std::move(response));
+}
+
+}  // namespace cait::serve

@@ -1,0 +1,107 @@
+// What the server does, without sockets: finds the handler of a request, lets it in or refuses it,
+// and takes it from worker to engine and back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/engine/admission.h"
+#include "serve/engine/batcher.h"
+#include "serve/engine/repository.h"
+#include "serve/engine/worker_pool.h"
+#include "serve/http/limits.h"
+#include "serve/http/router.h"
+#include "serve/server_stats.h"
+
+namespace cait::serve {
+
+class ImageSearch;
+
+struct ServiceOptions {
+    EngineOptions engine{};
+    std::size_t workers = 1;                              // that parse and decode
+    double delay = 0;                                     // seconds that a batch may wait to fill
+    std::string token{};                                  // that clients must show; empty: none
+    bool may_control = true;                              // clients may load and unload models
+    std::size_t body = std::size_t{64} << 20;             // bytes after decompression
+    std::shared_ptr<const ImageSearch> search{};          // nothing: no /search
+    std::function<void(const std::string& text)> note{};  // hears of loading, from any thread
+};
+
+// What a request wants of the engine.
+struct Work {
+    std::vector<std::string> taps;  // rising
+    Tensor images;
+    std::optional<double> timeout{};  // seconds, where it wants it sooner than the bound
+    std::function<Response(const std::map<std::string, Tensor>& outputs)> format;
+};
+
+class Service {
+public:
+    Service(std::vector<ModelSource> sources, ServiceOptions options);
+    ~Service();
+
+    // Before the body is read. Nothing: go on.
+    std::optional<Response> check_head(const Request& head) const;
+    // Answers at once, or later from another thread.
+    void handle(std::shared_ptr<Request> request, Reply reply);
+
+    void load_all();  // throws Error
+    void reload();    // in the background; what fails is noted, and the old model stays
+
+    // Not ready any more, but everybody is answered.
+    void begin_drain() { draining_ = true; }
+    bool ready() const { return !draining_ && repository_.ready(); }
+    void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
+    std::size_t connections() const { return connections_ ? connections_() : 0; }
+
+    // ---- for the endpoints
+
+    Router& router() { return router_; }
+    Repository& repository() { return repository_; }
+    const Admission& admission() const { return admission_; }
+    ServerStats& stats() { return stats_; }
+    const ServiceOptions& options() const { return options_; }
+
+    // On a worker: `prepare` reads the request and says what to compute. It calls `admit` with the
+    // number of images before it decodes them.
+    using Admit = std::function<void(std::size_t images)>;
+    using Prepare = std::function<Work(Request& request, const Admit& admit)>;
+    void compute(Call call, ServedModelPtr model, Prepare prepare);
+    // On the thread that loads models.
+    void in_background(Call call, std::function<Response()> work);
+
+private:
+    struct Task;
+    void begin(const std::shared_ptr<Task>& task);
+    void finish(const std::shared_ptr<Task>& task, Outcome outcome);
+    void fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine);
+    void note(const std::string& text) const;
+
+    ServiceOptions options_;
+    Router router_;
+    ServerStats stats_;
+    Repository repository_;
+    Admission admission_;
+    std::atomic<bool> draining_ = false;
+    std::function<std::size_t()> connections_;
+    // Ended in the opposite order: the loader, then the engine, whose last results the workers
+    // still write down.
+    WorkerPool workers_;
+    Batcher batcher_;
+    WorkerPool loader_;
+};
+
+// What an exception means to a client.
+Response response_for(const std::exception_ptr& error, bool in_engine = false);
+
+// Routes, by subject.
+void add_protocol_routes(Service& service);    // /v2: health, metadata, infer
+void add_repository_routes(Service& service);  // /v2/repository
+void add_image_routes(Service& service);       // /classify, /embed, /search
+void add_insight_routes(Service& service);     // /metrics, /stats, /openapi.json, /
+
+}  // namespace cait::serve

@@ -1,0 +1,43 @@
+#include "train/views/collapse.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "train/views/unit_rows.h"
+
+namespace cait {
+
+namespace {
+
+constexpr double kLeastSpread = 0.01;    // of that of vectors which point everywhere
+constexpr double kMostEntropy = 0.9999;  // of that of an even answer
+
+}  // namespace
+
+at::Tensor spread_of(const at::Tensor& vectors) {
+    const at::NoGradGuard no_gradients;
+    return unit_rows(vectors.detach().to(at::kFloat)).std(0, /*unbiased=*/false).mean();
+}
+
+std::string collapse_in(const std::map<std::string, double>& watched, std::int64_t width,
+                        std::int64_t outputs) {
+    if (const auto spread = watched.find(kSpread); spread != watched.end()) {
+        const double everywhere = 1 / std::sqrt(double(width));
+        if (spread->second < kLeastSpread * everywhere)
+            return fmt::format(
+                "all images get the same features (spread {:.2g}, of vectors that point "
+                "everywhere {:.2g})",
+                spread->second, everywhere);
+    }
+    if (const auto entropy = watched.find(kTeacherEntropy); entropy != watched.end()) {
+        const double even = std::log(double(outputs));
+        if (entropy->second > kMostEntropy * even)
+            return fmt::format(
+                "the teacher gives every output the same weight (entropy {:.4g}, at most {:.4g})",
+                entropy->second, even);
+    }
+    return {};
+}
+
+}  // namespace cait

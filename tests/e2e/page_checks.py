@@ -1,0 +1,234 @@
+"""The page of `cait serve` in a real browser: Debian's Chromium, driven by Playwright.
+Usage: page_checks.py CAIT MODEL MODEL [--vectors FILE] [--shots FOLDER]. Says what failed and exits with 1, with 77
+where the browser or Playwright is missing."""
+import argparse
+import re
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+SKIPPED = 77
+CHROMIUM = "/usr/bin/chromium"
+try:
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import Page, expect, sync_playwright
+except ModuleNotFoundError as missing:
+    print(f"page_checks: skipped, {missing.name} is not installed (pip install playwright axe-playwright-python)")
+    sys.exit(SKIPPED)
+if not Path(CHROMIUM).exists():
+    print(f"page_checks: skipped, there is no {CHROMIUM}")
+    sys.exit(SKIPPED)
+
+PATIENCE = 20_000  # milliseconds: a tiny model on a busy machine
+
+
+class Server:
+    """`cait serve` on a port that the system chooses first, and on the same one afterwards."""
+
+    def __init__(self, words: list[str]):
+        self.words, self.port, self.process = words, 0, None
+
+    def start(self) -> str:
+        self.process = subprocess.Popen([*self.words, "--port", str(self.port), "--grace", "0"],
+                                        stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            if found := re.search(r"listening at http://.*:(\d+)", line):
+                self.port = int(found[1])
+                return f"http://127.0.0.1:{self.port}/"
+        sys.exit(f"page_checks: the server said: {self.process.stderr.read()}")
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+
+
+def png(side: int = 96) -> bytes:
+    """A light square on a dark ground."""
+    rows = b"".join(b"\0" + b"".join(bytes([220, 200, 60] if side // 4 < x < side // 2 < y else [30, 50, 80])
+                                     for x in range(side)) for y in range(side))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def upload(page: Page, content: bytes, name: str = "square.png") -> None:
+    page.set_input_files("#file", {"name": name, "mimeType": "image/png", "buffer": content})
+
+
+def expect_answers(page: Page, panels: int = 1) -> None:
+    expect(page.locator(".panel")).to_have_count(panels)
+    for panel in page.locator(".panel").all():
+        expect(panel.locator(".answers li").first).to_be_visible(timeout=PATIENCE)
+        expect(panel.locator("canvas")).to_have_attribute("aria-label", re.compile("answer: "), timeout=PATIENCE)
+
+
+def pixels(page: Page) -> str:
+    return page.locator(".panel canvas").first.evaluate("canvas => canvas.toDataURL()")
+
+
+def check_upload(page: Page) -> None:
+    upload(page, png())
+    expect_answers(page)
+    scores = [float(bar.get_attribute("value")) for bar in page.locator(".answers progress").all()]
+    assert scores == sorted(scores, reverse=True) and 0 < sum(scores) <= 1.001, scores
+
+
+def check_paste(page: Page) -> None:
+    page.evaluate("""bytes => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], "pasted.png", {type: "image/png"}));
+        dispatchEvent(new ClipboardEvent("paste", {clipboardData: data}));
+    }""", list(png(64)))
+    expect(page.locator("#status")).not_to_have_text(re.compile("Looking"), timeout=PATIENCE)
+    expect_answers(page)
+    page.evaluate("dispatchEvent(new ClipboardEvent('paste', {clipboardData: new DataTransfer()}))")
+    expect(page.locator("#status")).to_contain_text("no image on the clipboard")
+
+
+def check_drop(page: Page) -> None:
+    page.evaluate("""bytes => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], "dropped.png", {type: "image/png"}));
+        dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+    }""", list(png(80)))
+    expect(page.locator("#status")).not_to_have_text(re.compile("Looking"), timeout=PATIENCE)
+    expect_answers(page)
+
+
+def check_sliders(page: Page) -> None:
+    upload(page, png())
+    expect_answers(page)
+    pictures = {"heat": pixels(page)}
+    for kind in ("saliency", "image"):
+        page.locator(f".panel input[value={kind}]").check()
+        page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() !== old", arg=pictures["heat"])
+        pictures[kind] = pixels(page)
+    assert len(set(pictures.values())) == 3, "heat map, saliency and image look the same"
+    page.locator(".panel input[value=heat]").check()
+    page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() === old", arg=pictures["heat"])
+    for slider in (".head", ".layer"):
+        before = pixels(page)
+        control = page.locator(f".panel {slider}")
+        control.focus()
+        page.keyboard.press("ArrowRight" if slider == ".head" else "ArrowLeft")
+        page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() !== old", arg=before)
+    expect(page.locator(".panel .slider output").nth(1)).to_contain_text("1 of")
+
+
+def check_compare(page: Page) -> None:
+    upload(page, png())
+    page.locator("#compare").check()
+    expect_answers(page, 2)
+    names = [select.input_value() for select in page.locator(".panel select").all()]
+    assert names[0] != names[1], names
+    page.locator("#compare").uncheck()
+    expect_answers(page, 1)
+
+
+def check_broken(page: Page) -> None:
+    upload(page, png()[:100])
+    expect(page.locator("#status")).to_contain_text("cannot be read")
+    upload(page, png())  # and the page goes on
+    expect_answers(page)
+
+
+def check_sample(page: Page) -> None:
+    page.get_by_role("button", name="Sample: house").click()
+    expect(page.locator("#status")).not_to_have_text(re.compile("Looking|^$"), timeout=PATIENCE)
+    expect_answers(page)
+
+
+def check_server_away(page: Page, server: Server) -> None:
+    upload(page, png())
+    expect_answers(page)
+    server.stop()
+    expect(page.locator("#trouble")).to_contain_text("does not answer", timeout=PATIENCE)
+    upload(page, png(72))
+    server.start()
+    expect(page.locator("#trouble")).to_be_hidden(timeout=PATIENCE)
+    expect_answers(page)
+
+
+def check_similar(page: Page, searches: bool) -> None:
+    upload(page, png())
+    expect_answers(page)
+    if searches:
+        expect(page.locator("#neighbours li").first).to_be_visible(timeout=PATIENCE)
+    else:
+        expect(page.locator("#similar")).to_be_hidden()
+
+
+def check_narrow(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.locator("#compare").check()
+    upload(page, png())
+    expect_answers(page, 2)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 320, f"the page is {wide} pixels wide on a screen of 320"
+
+
+def check_live(page: Page) -> None:
+    upload(page, png())
+    expect_answers(page)
+    expect(page.locator("#live td").first).to_be_visible(timeout=PATIENCE)
+
+
+def check_accessible(page: Page) -> None:
+    found = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert not found, "; ".join(f"{v['id']}: {v['help']} ({v['nodes'][0]['html'][:200]})" for v in found)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cait")
+    parser.add_argument("models", nargs=2)
+    parser.add_argument("--vectors", help="an index, for similar images")
+    parser.add_argument("--shots", type=Path, help="where to put a picture of every check")
+    options = parser.parse_args()
+    server = Server([options.cait, "serve", *options.models,
+                     *(["--index", options.vectors] if options.vectors else [])])
+    address = server.start()
+    checks = {"upload": check_upload, "paste": check_paste, "drop": check_drop, "sliders": check_sliders,
+              "compare": check_compare, "broken": check_broken, "sample": check_sample,
+              "similar": lambda page: check_similar(page, bool(options.vectors)), "narrow": check_narrow,
+              "live": check_live, "away": lambda page: check_server_away(page, server)}
+    failed = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for theme in ("light", "dark"):
+            for name, check in checks.items():
+                context = browser.new_context(color_scheme=theme, viewport={"width": 1000, "height": 1100})
+                page = context.new_page()
+                problems: list[str] = []
+                page.on("pageerror", lambda error: problems.append(str(error)))
+                page.on("request", lambda request: problems.append(f"asks {request.url}")
+                        if not request.url.startswith((address, "data:", "blob:")) else None)
+                try:
+                    page.goto(address)
+                    expect(page.locator(".panel select")).to_be_visible(timeout=PATIENCE)
+                    check(page)
+                    check_accessible(page)
+                    assert not problems, "; ".join(problems)
+                    print(f"ok      {theme}, {name}", flush=True)
+                except Exception as problem:  # whatever it is, the others are still worth knowing
+                    failed += 1
+                    print(f"FAILED  {theme}, {name}: {str(problem)[:600]}", flush=True)
+                if options.shots:
+                    page.screenshot(path=options.shots / f"{theme}-{name}.png", full_page=True)
+                context.close()
+        browser.close()
+    server.stop()
+    if server.process.returncode != 0:
+        print(f"FAILED  the server ended with {server.process.returncode}")
+        failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+// The page of `cait serve` in a real browser, by page_checks.py: where Chromium and Playwright are
+// installed.
+#include <cstdlib>
+
+#include "e2e/served.h"
+
+namespace cait::e2e {
+namespace {
+
+class Page : public InFolder {
+protected:
+    // Small models whose sliders have something to choose from.
+    void save(const std::string& name, const std::string& preset, SettingList settings) {
+        settings.insert(settings.end(), {{"image_size", "32"},
+                                         {"patch", "8"},
+                                         {"dim", "32"},
+                                         {"heads", "2"},
+                                         {"classes", "6"}});
+        Model::create(preset, settings).save(path(name));
+    }
+};
+
+TEST_F(Page, WorksInABrowser) {
+    save("a.safetensors", "cait_xxs24_224", {{"depth", "2"}, {"class_layers", "2"}});
+    save("b.safetensors", "cait_xxs36_224", {{"depth", "1"}, {"class_layers", "3"}});
+    const char* python = std::getenv("CAIT_PEERS_PYTHON");
+    const std::string checks =
+        (std::filesystem::path(__FILE__).parent_path() / "page_checks.py").string();
+    // by_shell() hands the program over as the first word.
+    const Finished run =
+        by_shell(fmt::format("'{}' -B '{}' \"$@\" 2>&1", python ? python : "python3", checks),
+                 {path("a.safetensors"), path("b.safetensors")});
+    if (run.status == 77) GTEST_SKIP() << run.out;
+    EXPECT_EQ(run.status, 0) << run.out;
+}
+
+}  // namespace
+}  // namespace cait::e2e

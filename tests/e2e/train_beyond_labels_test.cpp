@@ -1,0 +1,212 @@
+// Learning beyond labels as a user runs it: Grafit, SNCA, DINO and the baselines from recipe to
+// features, killed and gone on with, and in two processes.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "e2e/train_run.h"
+
+namespace cait::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class TrainBeyondLabels : public TrainRun {
+protected:
+    Words run_of(const std::string& name, const std::string& run, const Words& more = {}) const {
+        Words words = {"train",    name,
+                       "--data",   "folder:" + path("train"),
+                       "--val",    "folder:" + path("val"),
+                       "--out",    path(run),
+                       "--model",  "deit_tiny_patch16_224",
+                       "--batch",  "8",
+                       "--epochs", "2"};
+        for (const char* setting :
+             {"model.image_size=16", "model.patch=8", "model.dim=16", "model.depth=2",
+              "model.heads=2", "model.drop_path=0.1", "schedule.warmup=0", "optim.lr_batch=0",
+              "eval.neighbours=5", "augment.policy=none", "train.threads=1"}) {
+            words.emplace_back("--set");
+            words.emplace_back(setting);
+        }
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    Words grafit(const std::string& run, const Words& more = {}) const {
+        Words words{"--set", "views.count=2",
+                    "--set", "head.hidden=16",
+                    "--set", "head.outputs=8",
+                    "--set", "head.predictor=12",
+                    "--lr",  "0.05"};
+        words.insert(words.end(), more.begin(), more.end());
+        return run_of("grafit-cifar", run, words);
+    }
+    Words dino(const std::string& run, const Words& more = {}) const {
+        Words words{"--set", "loss.name=dino",
+                    "--set", "head.kind=dino",
+                    "--set", "head.predictor=0",
+                    "--set", "head.hidden=16",
+                    "--set", "head.outputs=32",
+                    "--set", "head.bottleneck=8",
+                    "--set", "views.name=multi-crop",
+                    "--set", "views.locals=2",
+                    "--set", "views.global_size=16",
+                    "--set", "views.local_size=8",
+                    "--set", "eval.features=trunk",
+                    "--set", "save.head=false",
+                    "--set", "save.best=top1_ema",
+                    "--set", "optim.name=adamw",
+                    "--set", "optim.clip=param",
+                    "--set", "optim.clip_at=3",
+                    "--lr",  "1e-3"};
+        words.insert(words.end(), more.begin(), more.end());
+        return run_of("grafit-cifar", run, words);
+    }
+
+    std::vector<float> values(const std::string& run) const {
+        std::vector<float> all;
+        for (const auto& [name, tensor] : state_file(run).tensors) {
+            if (name.starts_with("optimizer.") || name.ends_with("qkv.bias")) continue;
+            if (tensor.dtype() != DType::f32) continue;
+            const std::size_t old = all.size();
+            all.resize(old + tensor.byte_size() / sizeof(float));
+            std::memcpy(all.data() + old, tensor.bytes(), tensor.byte_size());
+        }
+        return all;
+    }
+
+    // Killed after some saves and gone on with, it ends as the whole run does.
+    void expect_kills_change_nothing(const Words& whole, Words broken, const std::string& a,
+                                     const std::string& b) const {
+        ASSERT_EQ(cait(whole).status, 0);
+        for (int kills = 0; kills < 3; ++kills) {
+            Running run(broken);
+            const auto before = saved_at(b);
+            eventually([&] { return run.over() || saved_at(b) != before; });
+            run.signal(SIGKILL);
+            run.wait();
+            broken = {"train", "--resume", path(b)};
+        }
+        const Finished last = cait(broken);
+        ASSERT_EQ(last.status, 0) << last.err;
+        EXPECT_EQ(state(a), state(b));
+    }
+
+    void expect_two_processes_equal_one(const Words& one, Words two, const std::string& a,
+                                        const std::string& b) const {
+        const Finished first = cait(one);
+        ASSERT_EQ(first.status, 0) << first.err;
+        two.insert(two.end(), {"--nproc", "2"});
+        const Finished second = cait(two);
+        ASSERT_EQ(second.status, 0) << second.err;
+        const std::vector<float> x = values(a), y = values(b);
+        ASSERT_EQ(x.size(), y.size());
+        ASSERT_FALSE(x.empty());
+        float most = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
+        EXPECT_LT(most, 1e-5F);  // after 12 steps
+    }
+};
+
+TEST_F(TrainBeyondLabels, GrafitFromRecipeToFeatures) {
+    const Finished run = cait(grafit("run"));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("nearest training images"));
+    EXPECT_THAT(run.out, HasSubstr("spread"));
+    EXPECT_THAT(run.out, HasSubstr("the class head does not know"));
+    EXPECT_THAT(read(path("run/metrics.jsonl")), HasSubstr("\"spread\""));
+    const TensorFile file = TensorFile::open(path("run/best.safetensors"));
+    std::set<std::string> names;
+    for (const NamedTensor& tensor : file.tensors) names.insert(tensor.name);
+    EXPECT_TRUE(names.contains("projector.3.weight"));
+    EXPECT_FALSE(names.contains("predictor.3.weight"));
+
+    const Finished eval =
+        cait({"eval", "--weights", path("run"), "--data", "folder:" + path("val"), "--knn",
+              "folder:" + path("train"), "--k", "5", "--tap", "projection", "--json"});
+    ASSERT_EQ(eval.status, 0) << eval.err;
+    EXPECT_TRUE(nlohmann::json::parse(eval.out).contains("knn")) << eval.out;
+    const Finished embed =
+        cait({"embed", "--weights", path("run"), "--data", "folder:" + path("val"), "--tap",
+              "projection", "--output", path("x.npy")});
+    EXPECT_EQ(embed.status, 0) << embed.err;
+    EXPECT_THAT(embed.err, HasSubstr("24 vectors of 8 numbers"));
+}
+
+TEST_F(TrainBeyondLabels, WithoutBeingAskedModelFilesHaveNoHead) {
+    const Finished run = cait(grafit("run", {"--set", "save.head=false", "--epochs", "1"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    for (const NamedTensor& tensor : TensorFile::open(path("run/last.safetensors")).tensors)
+        EXPECT_THAT(tensor.name, Not(HasSubstr("projector")));
+    EXPECT_TRUE(state_file("run").metadata.size() > 0);
+    // Fine-tuning starts from the trunk.
+    Words words = run_of("grafit-transfer", "tuned", {"--weights", path("run"), "--epochs", "1"});
+    const Finished tuned = cait(words);
+    EXPECT_EQ(tuned.status, 0) << tuned.err;
+}
+
+TEST_F(TrainBeyondLabels, BaselinesRun) {
+    for (const char* loss : {"instance", "ce_instance", "triplet", "ce_triplet"}) {
+        const Finished run =
+            cait(grafit(loss, {"--epochs", "1", "--set", std::string("loss.name=") + loss}));
+        EXPECT_EQ(run.status, 0) << loss << ": " << run.err;
+    }
+    const Finished snca = cait(run_of("snca", "snca", {"--epochs", "1", "--lr", "0.05"}));
+    ASSERT_EQ(snca.status, 0) << snca.err;
+    const Finished clusters = cait(run_of("grafit-transfer", "clusters",
+                                          {"--epochs", "1", "--set", "clusters.count=5", "--set",
+                                           "clusters.weights=" + path("snca/last.safetensors")}));
+    ASSERT_EQ(clusters.status, 0) << clusters.err;
+    EXPECT_THAT(clusters.err, HasSubstr("48 images in 5 clusters"));
+}
+
+TEST_F(TrainBeyondLabels, KillsDoNotChangeGrafit) {
+    const Words more{"--set", "save.steps=1"};
+    expect_kills_change_nothing(grafit("whole", more), grafit("broken", more), "whole", "broken");
+}
+
+TEST_F(TrainBeyondLabels, KillsDoNotChangeDino) {
+    const Words more{"--set", "save.steps=1"};
+    expect_kills_change_nothing(dino("whole", more), dino("broken", more), "whole", "broken");
+}
+
+TEST_F(TrainBeyondLabels, TwoProcessesLearnGrafitAsOneDoes) {
+    // At a rate at which fresh weights do not blow rounding errors up.
+    const Words more{"--lr", "1e-3"};
+    expect_two_processes_equal_one(grafit("one", more), grafit("two", more), "one", "two");
+}
+
+TEST_F(TrainBeyondLabels, TwoProcessesLearnDinoAsOneDoes) {
+    expect_two_processes_equal_one(dino("one"), dino("two"), "one", "two");
+}
+
+TEST_F(TrainBeyondLabels, ACollapsedRunIsNamed) {
+    // All images are alike, and so are all views of them.
+    std::filesystem::remove_all(path("train"));
+    for (const char* name : {"a", "b"}) {
+        std::filesystem::create_directories(folder_ / "train" / name);
+        for (int i = 0; i < 8; ++i)
+            write_image(folder_ / "train" / name / fmt::format("{}.png", i),
+                        Image::blank(16, 16, 3));
+    }
+    const Finished run = cait(grafit(
+        "run", {"--val", "none", "--epochs", "1", "--set", "model.drop_path=0", "--set",
+                "augment.erase=0", "--set", "augment.crop=squash", "--set", "data.mean=half"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("has collapsed"));
+    EXPECT_THAT(run.err, HasSubstr("all images get the same features"));
+}
+
+TEST_F(TrainBeyondLabels, WhatDoesNotFitIsRefusedInOneLine) {
+    expect_refused(cait(grafit("run", {"--set", "views.name=none"})), 2, {"views.name"});
+    expect_refused(cait(grafit("run", {"--set", "augment.mixup=0.8"})), 2, {"mixup"});
+    expect_refused(cait(run_of("grafit-transfer", "run",
+                               {"--set", "clusters.count=50000", "--set",
+                                "clusters.weights=nothing.safetensors"})),
+                   2, {"clusters.count"});
+}
+
+}  // namespace
+}  // namespace cait::e2e

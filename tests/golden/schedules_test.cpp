@@ -1,0 +1,71 @@
+// Schedules as DINO's own code has them; data/schedules.json has its numbers.
+#include <gtest/gtest.h>
+
+#include "golden/golden_case.h"
+#include "train/optim/schedule.h"
+
+namespace cait {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& file() {
+    static const Json kFile = golden::read_json("schedules.json");
+    return kFile;
+}
+
+SchedulePart part_of(const Json& one) {
+    SchedulePart part;
+    part.name = ScheduleKind::cosine_after_warmup;
+    part.epochs = one["epochs"];
+    part.warmup = one["warmup"];
+    part.warmup_lr = one["warmup_start"];
+    part.min_lr = one["end"];
+    return part;
+}
+
+// Of the numbers themselves, which differ by eight orders of magnitude.
+void expect_equal(double found, double expected, const std::string& what) {
+    EXPECT_NEAR(found, expected, 1e-14 * std::abs(expected) + 1e-18) << what;
+}
+
+TEST(GoldenSchedules, RatesAreThoseOfTheOfficialCode) {
+    std::size_t values = 0;
+    for (const Json& one : file()["cosine"])
+        for (const Json& at : one["values"]) {
+            const std::int64_t step = at[0];
+            expect_equal(learning_rate(part_of(one), one["start"], one["steps_per_epoch"], step),
+                         at[1], one.dump().substr(0, 100) + " step " + std::to_string(step));
+            ++values;
+        }
+    EXPECT_EQ(values, 186U);
+}
+
+TEST(GoldenSchedules, DecayAndMomentumAreThoseOfTheOfficialCode) {
+    std::size_t values = 0;
+    for (const Json& one : file()["cosine"]) {
+        if (one["warmup"] != 0) continue;
+        OptimPart optim;
+        optim.weight_decay = one["start"];
+        optim.weight_decay_end = one["end"];
+        for (const Json& at : one["values"]) {
+            const std::int64_t step = at[0], each = one["steps_per_epoch"];
+            expect_equal(weight_decay(optim, part_of(one), each, step), at[1], "decay");
+            expect_equal(target_momentum(one["start"], one["end"], part_of(one), each, step), at[1],
+                         "momentum");
+            ++values;
+        }
+    }
+    EXPECT_GE(values, 90U);
+}
+
+TEST(GoldenSchedules, TheTeachersTemperatureIsThatOfTheOfficialCode) {
+    for (const Json& one : file()["teacher_temperature"])
+        for (std::size_t epoch = 0; epoch < one["values"].size(); ++epoch)
+            expect_equal(
+                teacher_temperature(one["start"], one["end"], one["warmup"], std::int64_t(epoch)),
+                one["values"][epoch], "epoch " + std::to_string(epoch));
+}
+
+}  // namespace
+}  // namespace cait

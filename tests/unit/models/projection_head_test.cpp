@@ -1,0 +1,154 @@
+// Projection heads as parts of a model: recorded on any trunk, run by every walker, saved with the
+// model file where that is asked for, and left out of it otherwise.
+#include "models/projection_head.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cait/model.h"
+#include "cait/session.h"
+#include "models/catalogue.h"
+#include "support/near.h"
+#include "support/small_models.h"
+#include "unit/core/temporary_folder.h"
+#include "walkers/reference.h"
+
+namespace cait {
+namespace {
+
+using testing::HasSubstr;
+
+SettingList with(SettingList settings, const SettingList& more) {
+    settings.insert(settings.end(), more.begin(), more.end());
+    return settings;
+}
+
+const SettingList kTiny{{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
+                        {"depth", "2"},       {"heads", "2"}, {"classes", "5"}};
+const SettingList kMlp{{"head.kind", "mlp"}, {"head.hidden", "12"}, {"head.outputs", "6"}};
+
+bool has_param(const Graph& graph, const std::string& name) {
+    return std::ranges::any_of(graph.params,
+                               [&](const ParamSpec& spec) { return spec.name == name; });
+}
+
+// The engine and the plain interpreter give the same, and projections have unit length.
+class HeadOnATrunk : public testing::TestWithParam<test::SmallPreset> {};
+
+std::vector<test::SmallPreset> one_of_each_family() {
+    std::vector<test::SmallPreset> presets;
+    for (const std::string& family : test::family_names())
+        presets.push_back(test::distinct_small_presets(family).front());
+    return presets;
+}
+
+TEST_P(HeadOnATrunk, RunsOnTheEngineAsInTheReference) {
+    for (const char* kind : {"linear", "mlp", "dino", "none"}) {
+        SCOPED_TRACE(kind);
+        const SettingList head{{"head.kind", kind},
+                               {"head.hidden", "12"},
+                               {"head.outputs", "6"},
+                               {"head.bottleneck", "7"},
+                               {"head.predictor", std::string(kind) == "dino" ? "0" : "9"}};
+        const ModelSpec spec = configure(GetParam().name, with(GetParam().settings, head));
+        std::vector<std::string> taps{"projection"};
+        if (spec.head.predictor > 0) taps.emplace_back("prediction");
+        const Graph graph = record(spec, {.taps = taps});
+        EXPECT_FALSE(graph.outputs.contains("features"));
+        const WeightMap weights = test::lively_weights(graph);
+        const Tensor images = test::random_images(spec, 3);
+        const auto expected = run_reference(graph, images, weights);
+        const Model model =
+            Model::create(GetParam().name, with(GetParam().settings, head)).with_weights(weights);
+        const auto found = Session(model, {.threads = 1}).run(images, taps);
+        for (const std::string& tap : taps)
+            test::expect_close(found.at(tap), expected.at(tap), 1e-4, tap);
+        if (std::string(kind) == "dino") continue;
+        const Tensor& projection = expected.at("projection");
+        const std::int64_t width = projection.shape()[1];
+        for (std::int64_t row = 0; row < 3; ++row) {
+            double square = 0;
+            for (std::int64_t i = 0; i < width; ++i)
+                square += std::pow(double(projection.floats()[std::size_t(row * width + i)]), 2);
+            EXPECT_NEAR(square, 1, 1e-5);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HeadOnATrunk, testing::ValuesIn(one_of_each_family()),
+                         [](const auto& of) { return of.param.name; });
+
+TEST(ProjectionHead, NothingIsRecordedWithoutOne) {
+    const Graph graph = record(configure("deit_tiny_patch16_224", kTiny));
+    EXPECT_FALSE(has_param(graph, "projector.0.weight"));
+    EXPECT_THROW(record(configure("deit_tiny_patch16_224", kTiny), {.taps = {"projection"}}),
+                 UsageError);
+    const ModelSpec spec = configure("deit_tiny_patch16_224", kTiny);
+    for (const auto& [key, value] : spec.settings()) EXPECT_FALSE(key.starts_with("head.")) << key;
+}
+
+TEST(ProjectionHead, GainsLearnOnlyWhereTheyAreNotFixed) {
+    for (const bool fixed : {true, false}) {
+        const ModelSpec spec = configure(
+            "deit_tiny_patch16_224",
+            with(kTiny,
+                 {{"head.kind", "dino"}, {"head.norm_last_layer", fixed ? "true" : "false"}}));
+        for (const ParamSpec& param : record(spec).params)
+            EXPECT_EQ(param.trainable, !fixed || param.name != "projector.last_layer.weight_g")
+                << param.name;
+    }
+}
+
+TEST(ProjectionHead, GoesWithTheFileAndCanBeTakenAway) {
+    const TemporaryFolder folder;
+    const Model bare = Model::create("deit_tiny_patch16_224", kTiny, 1);
+    const Model model = bare.with_head(kMlp, 2);
+    EXPECT_EQ(model.weights().at("projector.3.weight").shape(), (Shape{6, 12}));
+    const auto file = folder / "model.safetensors";
+    model.save(file);
+    const Model loaded = Model::load(file);
+    EXPECT_EQ(loaded.spec().head, model.spec().head);
+    EXPECT_EQ(loaded.weights().size(), model.weights().size());
+
+    const Model without = loaded.with_head({});
+    EXPECT_EQ(without.weights().size(), bare.weights().size());
+    EXPECT_FALSE(without.spec().head.any());
+    // The trunk is the same, and another head of other sizes is fresh.
+    const Model other = loaded.with_head({{"head.kind", "linear"}, {"head.outputs", "4"}});
+    EXPECT_EQ(other.weights().at("projector.weight").shape(), (Shape{4, 16}));
+    EXPECT_EQ(other.weights().at("norm.weight").bytes(),
+              loaded.weights().at("norm.weight").bytes());
+}
+
+TEST(ProjectionHead, AFileWithOneLoadsIntoAModelWithout) {
+    const TemporaryFolder folder;
+    const auto file = folder / "model.safetensors";
+    Model::create("deit_tiny_patch16_224", kTiny, 1).with_head(kMlp).save(file);
+    const Model loaded =
+        Model::load(file, "deit_tiny_patch16_224", with(kTiny, {{"head.kind", "none"}}));
+    EXPECT_FALSE(loaded.weights().contains("projector.0.weight"));
+}
+
+TEST(ProjectionHead, AWrongKeyNamesTheRightOnes) {
+    try {
+        configure("deit_tiny_patch16_224", {{"head.width", "3"}});
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("head.hidden"));
+    }
+}
+
+TEST(ProjectionHead, IsAmongTheTapsOfItsModelAlone) {
+    const std::set<std::string> plain = offered_taps(configure("deit_tiny_patch16_224", kTiny));
+    std::set<std::string> with_head =
+        offered_taps(configure("deit_tiny_patch16_224", with(kTiny, kMlp)));
+    EXPECT_TRUE(plain.contains("features"));
+    EXPECT_FALSE(plain.contains("projection"));
+    EXPECT_EQ(with_head.erase("projection"), 1U);
+    EXPECT_EQ(with_head, plain);
+}
+
+}  // namespace
+}  // namespace cait

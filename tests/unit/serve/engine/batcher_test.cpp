@@ -1,0 +1,125 @@
+#include "serve/engine/batcher.h"
+
+#include <future>
+
+#include "support/near.h"
+#include "unit/serve/support.h"
+
+namespace cait::serve {
+namespace {
+
+Tensor images(std::int64_t count, float first) {
+    Tensor tensor = Tensor::empty(DType::f32, {count, 3, 16, 16});
+    float value = first;
+    for (float& one : tensor.mutable_floats()) one = std::sin(value += 0.37F);
+    return tensor;
+}
+
+// What the model says of images that come alone.
+std::vector<float> alone(const Tensor& tensor) {
+    const Tensor logits = tiny_served()->session().run(tensor, {"logits"}).at("logits");
+    return {logits.floats().begin(), logits.floats().end()};
+}
+
+struct Asked {
+    std::shared_ptr<std::promise<Outcome>> promise = std::make_shared<std::promise<Outcome>>();
+    std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+
+    Job job(Tensor tensor, double seconds = 60) {
+        return {tiny_served(),
+                {"logits"},
+                std::move(tensor),
+                Clock::now() + std::chrono::milliseconds(std::int64_t(1e3 * seconds)),
+                gone,
+                [to = promise](Outcome outcome) { to->set_value(std::move(outcome)); }};
+    }
+    Outcome get() { return promise->get_future().get(); }
+};
+
+Refusal refusal(const Outcome& outcome) {
+    return refusal_of([&] {
+        if (outcome.error) std::rethrow_exception(outcome.error);
+    });
+}
+
+TEST(Batcher, GivesEverybodyHisOwnAnswer) {
+    std::vector<Asked> asked(20);
+    std::vector<Tensor> inputs;
+    Batcher batcher;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        inputs.push_back(images(1 + std::int64_t(i % 3), float(i)));
+        batcher.submit(asked[i].job(inputs.back()));
+    }
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        const Outcome outcome = asked[i].get();
+        ASSERT_FALSE(outcome.error);
+        const Tensor& logits = outcome.outputs.at("logits");
+        EXPECT_EQ(logits.shape(), (Shape{1 + std::int64_t(i % 3), 3}));
+        const std::vector<float> expected = alone(inputs[i]);
+        for (std::size_t k = 0; k < expected.size(); ++k)
+            EXPECT_NEAR(logits.floats()[k], expected[k], 1e-5) << i;
+    }
+}
+
+TEST(Batcher, PutsRequestsTogether) {
+    const std::uint64_t before = tiny_served()->stats().view().batches;
+    std::vector<Asked> asked(16);
+    {
+        Batcher batcher(0.2);  // waits for company
+        for (Asked& one : asked) batcher.submit(one.job(images(1, 1)));
+        for (Asked& one : asked) EXPECT_FALSE(one.get().error);
+    }
+    const std::uint64_t batches = tiny_served()->stats().view().batches - before;
+    EXPECT_GE(batches, 4U);  // of four images
+    EXPECT_LE(batches, 8U);
+}
+
+TEST(Batcher, CutsALargeRequestIntoBatches) {
+    Asked large, small;
+    const Tensor many = images(11, 3), one = images(1, 9);
+    Batcher batcher;
+    batcher.submit(large.job(many));
+    batcher.submit(small.job(one));
+    const Outcome outcome = large.get();
+    ASSERT_FALSE(outcome.error);
+    const std::vector<float> expected = alone(many);
+    ASSERT_EQ(outcome.outputs.at("logits").floats().size(), expected.size());
+    for (std::size_t k = 0; k < expected.size(); ++k)
+        EXPECT_NEAR(outcome.outputs.at("logits").floats()[k], expected[k], 1e-5);
+    EXPECT_NEAR(small.get().outputs.at("logits").floats()[0], alone(one)[0], 1e-5);
+}
+
+TEST(Batcher, NobodyBeginsWhatIsTooLate) {
+    Asked late, left, good;
+    Batcher batcher(0.05);
+    *left.gone = true;
+    batcher.submit(late.job(images(1, 1), -1));
+    batcher.submit(left.job(images(1, 1)));
+    batcher.submit(good.job(images(1, 1)));
+    EXPECT_EQ(refusal(late.get()).status, 503);
+    EXPECT_EQ(refusal(left.get()).status, 503);
+    EXPECT_EQ(refusal(good.get()).status, 0);
+}
+
+TEST(Batcher, AMistakeOfOneSetOfOutputsIsToldToItsOwners) {
+    Asked wrong, right;
+    Batcher batcher(0.05);
+    Job job = wrong.job(images(1, 1));
+    job.taps = {"nonsense"};
+    batcher.submit(std::move(job));
+    batcher.submit(right.job(images(1, 1)));
+    EXPECT_THROW(std::rethrow_exception(wrong.get().error), UsageError);
+    EXPECT_FALSE(right.get().error);
+}
+
+TEST(Batcher, EndsWhatItHasBeforeItEnds) {
+    std::vector<Asked> asked(30);
+    {
+        Batcher batcher;
+        for (Asked& one : asked) batcher.submit(one.job(images(1, 1)));
+    }
+    for (Asked& one : asked) EXPECT_FALSE(one.get().error);
+}
+
+}  // namespace
+}  // namespace cait::serve

@@ -1,0 +1,93 @@
+#include "serve/engine/repository.h"
+
+#include "unit/serve/support.h"
+
+namespace cait::serve {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Repository, ServesTheHighestVersionUnlessOneIsNamed) {
+    Repository models({tiny_source("a", "1", 1), tiny_source("a", "10", 2), tiny_source("a", "9"),
+                       tiny_source("b")},
+                      tiny_options());
+    EXPECT_FALSE(models.ready());
+    EXPECT_EQ(refusal_of([&] { models.get("a"); }).status, 400);  // not loaded yet
+    models.load_all();
+    EXPECT_TRUE(models.ready());
+    EXPECT_EQ(models.get("a")->version(), "10");
+    EXPECT_EQ(models.get("a", "9")->version(), "9");
+    EXPECT_EQ(models.standard()->name(), "a");
+    EXPECT_THAT(models.versions("a"), ElementsAre("1", "10", "9"));
+    EXPECT_EQ(refusal_of([&] { models.get("a", "2"); }).status, 404);
+    EXPECT_EQ(refusal_of([&] { models.get("c"); }).status, 404);
+    EXPECT_EQ(refusal_of([&] { models.load("c"); }).status, 404);
+    EXPECT_EQ(refusal_of([&] { models.unload("c"); }).status, 404);
+}
+
+TEST(Repository, UnloadedModelsAreNotServedUntilTheyAreLoadedAgain) {
+    Repository models({tiny_source("a"), tiny_source("b")}, tiny_options());
+    models.load_all();
+    const ServedModelPtr used = models.get("a");  // somebody still works with it
+    models.unload("a");
+    EXPECT_EQ(refusal_of([&] { models.get("a"); }).status, 400);
+    EXPECT_EQ(models.standard()->name(), "b");
+    EXPECT_EQ(models.index()[0].reason, "unloaded");
+    EXPECT_EQ(used->label(1), "dog");
+    models.load("a");
+    EXPECT_NE(models.get("a"), used);
+}
+
+TEST(Repository, ABadFileLeavesTheOldModelServing) {
+    int loads = 0;
+    ModelSource source = tiny_source("a");
+    source.load = [&]() -> Model {
+        if (++loads > 1) throw Error("/secret/place/a.safetensors: truncated header");
+        return tiny_model();
+    };
+    Repository models({source}, tiny_options());
+    models.load_all();
+    const ServedModelPtr old = models.get("a");
+    std::string text;
+    try {
+        models.load("a");
+    } catch (const Error& error) {
+        text = error.what();
+    }
+    EXPECT_EQ(text, "/secret/place/a.safetensors: truncated header");  // for the log
+    EXPECT_EQ(models.without_paths(text), "its file: truncated header");
+    EXPECT_EQ(models.get("a"), old);
+    EXPECT_TRUE(models.ready());
+}
+
+TEST(ServedModel, KnowsItsOutputs) {
+    const ServedModelPtr model = tiny_served();
+    EXPECT_EQ(model->taps().front().name, "logits");
+    EXPECT_EQ(model->tap("features")->shape, (Shape{-1, 16}));
+    EXPECT_THAT(model->attention_taps(), ElementsAre("class_attention.0"));
+    EXPECT_EQ(model->tap("nonsense"), nullptr);
+    EXPECT_EQ(model->label(0), "cat");
+    EXPECT_EQ(model->label(7), "class 7");
+    EXPECT_GT(model->time().expected(1), 0);
+    EXPECT_GE(model->bound(), 5);
+}
+
+TEST(ServedModel, SoManySetsOfOutputsAndNoMore) {
+    const ServedModel model(tiny_source(), tiny_options(), std::make_shared<ModelStats>());
+    const std::vector<std::string> names{"features", "logits", "tokens", "class_attention.0",
+                                         "self_attention.0"};
+    int refused = 0;
+    for (int set = 1; set < 32; ++set) {
+        std::vector<std::string> taps;
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if ((set >> i & 1) != 0) taps.push_back(names[i]);
+        if (refusal_of([&] { model.prepare(taps); }).status == 400) ++refused;
+    }
+    EXPECT_EQ(refused, 31 - 16);
+    EXPECT_EQ(refusal_of([&] { model.prepare({"logits"}); }).status, 0);  // known
+}
+
+}  // namespace
+}  // namespace cait::serve

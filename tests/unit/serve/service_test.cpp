@@ -1,0 +1,125 @@
+// The whole service without sockets.
+#include "serve/service.h"
+
+#include <future>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/html.h"
+#include "serve/assets/assets.h"
+#include "unit/data/support.h"
+#include "unit/serve/support.h"
+
+namespace cait::serve {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+class ServiceTest : public testing::Test {
+protected:
+    explicit ServiceTest(ServiceOptions options = {})
+        : service_({tiny_source()}, with(std::move(options))) {
+        service_.load_all();
+    }
+    static ServiceOptions with(ServiceOptions options) {
+        options.engine = tiny_options();
+        return options;
+    }
+
+    Response ask(const std::string& method, const std::string& target, std::string body = "",
+                 std::vector<Field> fields = {}) {
+        auto request = std::make_shared<Request>();
+        request->method = method;
+        request->target = target;
+        request->body = std::move(body);
+        request->fields = std::move(fields);
+        if (auto refused = service_.check_head(*request)) return *refused;
+        auto promise = std::make_shared<std::promise<Response>>();
+        service_.handle(request,
+                        [promise](Response response) { promise->set_value(std::move(response)); });
+        return promise->get_future().get();
+    }
+
+    Service service_;
+    std::string photo_ = data_test::png(data_test::numbered_image(7, 20, 20));
+};
+
+TEST_F(ServiceTest, ItsDescriptionHasAllThatItAnswersAndNothingElse) {
+    const json paths = json::parse(ask("GET", "/openapi.json").body)["paths"];
+    std::set<std::string> described, there;
+    for (const auto& [path, item] : paths.items())
+        for (const auto& [method, operation] : item.items())
+            if (method == "get" || method == "post") described.insert(method + " " + path);
+    for (const auto& [method, path] : service_.router().all())
+        there.insert((method == "GET" ? "get " : "post ") + path);
+    EXPECT_EQ(there, described);
+}
+
+TEST_F(ServiceTest, AnswersManyAtATime) {
+    std::vector<std::future<int>> asked;
+    for (int i = 0; i < 40; ++i)
+        asked.push_back(std::async(std::launch::async,
+                                   [this] { return ask("POST", "/classify", photo_).status; }));
+    for (auto& one : asked) EXPECT_EQ(one.get(), 200);
+    EXPECT_EQ(service_.admission().requests(), 0U);
+    EXPECT_EQ(service_.repository().get("tiny")->stats().view().success.count, 40U);
+}
+
+TEST_F(ServiceTest, TakesImagesOutOfJson) {
+    const json body{{"inputs", base64(std::as_bytes(std::span(photo_)))},
+                    {"parameters", {{"top_k", 2}}}};
+    const std::vector<Field> type{{"content-type", "application/json"}};
+    EXPECT_EQ(json::parse(ask("POST", "/classify", body.dump(), type).body).size(), 2U);
+    for (const char* wrong : {"[]", "{}", "{\"inputs\":5}", "{\"inputs\":\"?\"}",
+                              "{\"inputs\":\"\",\"parameters\":{\"top_k\":0}}"})
+        EXPECT_EQ(ask("POST", "/classify", wrong, type).status, 400) << wrong;
+}
+
+TEST_F(ServiceTest, TellsNobodyWhereFilesLie) {
+    for (const char* path : {"/v2", "/v2/models/tiny", "/v2/models/tiny/config", "/stats",
+                             "/metrics", "/v2/models/stats"})
+        EXPECT_THAT(ask("GET", path).body, Not(HasSubstr("/secret"))) << path;
+    EXPECT_THAT(ask("POST", "/v2/repository/index").body, Not(HasSubstr("/secret")));
+}
+
+TEST_F(ServiceTest, IsNotReadyWhileItDrains) {
+    EXPECT_EQ(ask("GET", "/v2/health/ready").status, 200);
+    service_.begin_drain();
+    EXPECT_EQ(ask("GET", "/v2/health/ready").status, 503);
+    EXPECT_EQ(ask("GET", "/v2/health/live").status, 200);
+    EXPECT_EQ(ask("POST", "/classify", photo_).status, 200);
+}
+
+TEST_F(ServiceTest, RefusesWhatOthersHaveFilled) {
+    const ServedModelPtr model = service_.repository().get("tiny");
+    // Somebody's work that is never done while this test looks.
+    Admission& admission = const_cast<Admission&>(service_.admission());
+    const auto ticket = admission.enter(100, 1);
+    const Response refused = ask("POST", "/classify", photo_);
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.fields.at(0).name, "Retry-After");
+    EXPECT_EQ(model->stats().view().failures[std::size_t(Failure::rejected)], 1U);
+    EXPECT_EQ(ask("GET", "/v2/models/tiny").status, 200);  // what costs nothing is answered
+}
+
+TEST_F(ServiceTest, OpensCompressedBodies) {
+    EXPECT_EQ(ask("POST", "/classify", "no gzip", {{"content-encoding", "gzip"}}).status, 400);
+    EXPECT_EQ(ask("POST", "/classify", photo_, {{"content-encoding", "identity"}}).status, 200);
+}
+
+TEST(Assets, HaveAPage) {
+    std::set<std::string_view> paths;
+    for (const Asset& asset : assets()) {
+        EXPECT_TRUE(paths.insert(asset.path).second);
+        EXPECT_FALSE(asset.type.empty());
+        EXPECT_FALSE(asset.content.empty());
+        EXPECT_THAT(std::string(asset.content), Not(HasSubstr("src=\"http")));
+    }
+    EXPECT_TRUE(paths.contains("/"));
+    EXPECT_TRUE(paths.contains("/openapi.json"));
+}
+
+}  // namespace
+}  // namespace cait::serve
