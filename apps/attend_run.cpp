@@ -3,245 +3,203 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
-#include "api/describe.h"
-#include "class_names.h"
+#include "attend_numbers.h"
 #include "core/file_guard.h"
-#include "core/memory_budget.h"
-#include "data.h"
 #include "image/codec/encode.h"
-#include "image/draw/contact_sheet.h"
 #include "image/draw/draw.h"
-#include "image/draw/heat_map.h"
 #include "input_files.h"
-#include "measure/finite_logits.h"
-#include "models/catalogue.h"
+#include "named_weights.h"
 #include "output.h"
-#include "predict.h"
 #include "progress.h"
 #include "sandboxed.h"
-#include "session/attention_map.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
 namespace {
 
-std::span<const float> row(const Tensor& tensor, std::size_t index) {
-    const std::size_t size = tensor.floats().size() / std::size_t(tensor.shape()[0]);
-    return tensor.floats().subspan(index * size, size);
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLeastSide = 224, kMostSide = 4096, kMostSideOfSeveral = 640;
+
+std::vector<Looker> load_models(const AttendArguments& arguments, std::size_t capacity) {
+    std::vector<Looker> lookers;
+    for (NamedModel& one : load_named(arguments.weights, arguments.model, arguments.classes))
+        lookers.emplace_back(std::move(one.name), one.weights, std::move(one.model), arguments,
+                             capacity);
+    return lookers;
 }
-
-// "sneaker 98.7 %", and what it is where that is known and different.
-std::string verdict(const Prediction& prediction, const Picture& picture) {
-    std::string text = fmt::format("{} {:.1f} %", prediction.name, 100 * prediction.probability);
-    if (picture.label && *picture.label != prediction.name) text += "\nis: " + *picture.label;
-    return text;
-}
-
-// Where the maps are, and how they are to be drawn.
-struct Maps {
-    const Tensor& values;  // [B, heads, queries, keys]
-    Grid grid;             // of the patches
-
-    std::int64_t heads() const { return values.shape()[1]; }
-    AttentionMap map(std::size_t image, std::int64_t head, std::int64_t query) const {
-        return patch_attention(row(values, image), values.shape(), grid, head, query);
-    }
-};
-
-// The photograph at the size in which it is shown, and the part of it that the model sees.
-struct Shown {
-    Image image;
-    Box seen;
-};
-
-Shown shown_at(std::int64_t side, const Image& photo, const Preparer& preparer) {
-    Shown shown{fitted(photo, side), preparer.seen(photo)};
-    const double x = double(shown.image.width) / double(photo.width);
-    const double y = double(shown.image.height) / double(photo.height);
-    shown.seen = {shown.seen.left * x, shown.seen.top * y, shown.seen.right * x,
-                  shown.seen.bottom * y};
-    return shown;
-}
-
-// Photographs that go through the model together.
-struct Group {
-    std::vector<Picture> pictures;  // with labels as the model has them
-    std::vector<Shown> shown;
-    Tensor images;  // as the model's evaluation prepares them, [capacity, 3, H, W]
-
-    Tensor filled() const {
-        Shape shape = images.shape();
-        shape[0] = std::int64_t(pictures.size());
-        return Tensor::view(images.dtype(), shape, images.bytes(), images.owner());
-    }
-};
-
-// As many as figure 5.6 of the thesis has, of a model that looks for each class by itself.
-std::size_t classes_to_show(const Model& model) {
-    constexpr std::int64_t kMost = 3;
-    const std::int64_t classes = model.spec().architecture->common().classes;
-    return has_map_per_class(model) ? std::size_t(std::min(kMost, classes)) : 1;
-}
-
-// Reads and shows what the model saw in it, picture by picture: one is decoded at a time.
-class Attend {
-public:
-    Attend(const AttendArguments& arguments, const Model& model, std::size_t pictures)
-        : arguments_(arguments),
-          model_(model),
-          capacity_(std::min(arguments.executor.batch, pictures)),
-          preparer_(preparer_of(model)),
-          executor_(make_executor(model, arguments.executor)),
-          grid_(record(model.spec()).patch_grid),
-          shown_classes_(classes_to_show(model)) {
-        const auto [height, width] = model.spec().architecture->common().image_size;
-        memory_.push_back(MemoryBudget::of_process().keep(
-            capacity_ * std::uint64_t(3 * height * width) * sizeof(float), "attend: images"));
-        group_.images = Tensor::empty(DType::f32, {std::int64_t(capacity_), 3, height, width});
-    }
-
-    // False, and a line on stderr, for one that cannot be read.
-    bool add(Picture picture) {
-        const std::size_t at = group_.pictures.size();
-        const std::size_t one = group_.images.floats().size() / capacity_;
-        try {
-            const Image photo = picture.read();
-            preparer_(photo, group_.images.mutable_floats().subspan(at * one, one));
-            group_.shown.push_back(shown_at(arguments_.side, photo, preparer_));
-        } catch (const Error& error) {
-            check_mapped_files();
-            print_error("cait: {}\n", error.what());
-            return false;
-        }
-        if (picture.label) picture.label = label_for(model_, *picture.label);
-        group_.pictures.push_back(std::move(picture));
-        if (group_.pictures.size() == capacity_) flush();
-        return true;
-    }
-
-    // What was added since the last time.
-    void flush() {
-        if (group_.pictures.empty()) return;
-        const std::string tap = fmt::format("class_attention.{}", arguments_.layer);
-        const auto outputs = executor_->run(group_.filled(), {"logits", tap});
-        const Maps maps{outputs.at(tap), grid_};
-        heads_ = maps.heads();
-        for (std::size_t i = 0; i < group_.pictures.size(); ++i)
-            add_tiles(i, maps, row(outputs.at("logits"), i));
-        group_.pictures.clear();
-        group_.shown.clear();
-    }
-
-    const std::vector<SheetTile>& tiles() const { return tiles_; }
-    // Tiles of one photograph in a row: itself, and what is seen in it.
-    std::int64_t columns() const {
-        return arguments_.heads ? heads_ + 2 : 1 + std::int64_t(shown_classes_);
-    }
-
-private:
-    // The photograph, and over it what each head (or their mean alone) looks at. A model with a
-    // token for each class has a map for each: those of the likeliest are shown, each by its name.
-    void add_tiles(std::size_t index, const Maps& maps, std::span<const float> logits) {
-        const Picture& picture = group_.pictures[index];
-        const Shown& shown = group_.shown[index];
-        check_finite_logits(logits, fmt::format("{}: {}", arguments_.weights, picture.name));
-        const std::int64_t last = arguments_.heads ? maps.heads() : 0;
-        const std::vector<Prediction> top = top_predictions(model_, logits, shown_classes_);
-        memory_.push_back(MemoryBudget::of_process().keep(
-            top.size() * std::uint64_t(last + 2) * shown.image.pixels.size(),
-            "attend: pictures to be shown"));
-        const bool per_class = shown_classes_ > 1;
-        for (std::size_t rank = 0; rank < top.size(); ++rank) {
-            if (rank == 0 || arguments_.heads)  // with heads, each class has a row of its own
-                tiles_.push_back(
-                    {shown.image, std::filesystem::path(picture.name).filename().string() + "\n" +
-                                      verdict(top[rank], picture)});
-            for (std::int64_t head = -1; head < last; ++head) {
-                const AttentionMap map =
-                    maps.map(index, head, per_class ? std::int64_t(top[rank].index) : 0);
-                tiles_.push_back(
-                    {overlay(shown.image, {map.width, map.height, map.values}, shown.seen),
-                     map_name(top[rank], head)});
-            }
-        }
-    }
-
-    std::string map_name(const Prediction& prediction, std::int64_t head) const {
-        const std::string which = head < 0 ? "mean of heads" : fmt::format("head {}", head);
-        if (shown_classes_ == 1) return which;
-        return fmt::format("{} {:.1f} %\n{}", prediction.name, 100 * prediction.probability, which);
-    }
-
-    const AttendArguments& arguments_;
-    const Model& model_;
-    std::size_t capacity_;  // of the group
-    Preparer preparer_;
-    std::unique_ptr<Executor> executor_;
-    Grid grid_;
-    std::size_t shown_classes_;
-    Group group_;
-    std::vector<MemoryShare> memory_;  // of the group and of the tiles
-    std::vector<SheetTile> tiles_;
-    std::int64_t heads_ = 0;
-};
 
 // The longest side of the photographs, within what a person can look at.
 std::int64_t side_for(const std::vector<Picture>& pictures) {
-    constexpr std::int64_t kLeast = 224, kMostOfOne = 4096, kMostOfSeveral = 640;
-    std::int64_t longest = kLeast;
+    std::int64_t longest = kLeastSide;
     for (const Picture& picture : pictures) {
-        if (longest >= kMostOfSeveral && pictures.size() > 1) break;
+        if (longest >= kMostSideOfSeveral && pictures.size() > 1) break;
         try {
             const Image image = picture.read();
             longest = std::max({longest, image.width, image.height});
         } catch (const Error&) {  // will be named when it is its turn
         }
     }
-    return std::min(longest, pictures.size() > 1 ? kMostOfSeveral : kMostOfOne);
+    return std::min(longest, pictures.size() > 1 ? kMostSideOfSeveral : kMostSide);
 }
 
-SheetStyle sheet_style(const AttendArguments& arguments, const Model& model, std::int64_t pictures,
-                       std::int64_t columns) {
-    constexpr std::int64_t kPixelsPerScale = 200;  // about 30 letters under a picture
-    SheetStyle style;
-    // Where a photograph has a row of two, three of them stand beside each other.
-    style.columns = columns > 2 ? columns : std::min<std::int64_t>(6, columns * pictures);
-    style.side = arguments.side;
-    style.text_scale = int(
-        std::clamp<std::int64_t>((arguments.side + kPixelsPerScale / 2) / kPixelsPerScale, 2, 16));
-    style.title =
-        fmt::format("{}: class attention, layer {}",
-                    model.name().empty() ? model.info().name : model.name(), arguments.layer);
-    return style;
+// Where what was seen goes: drawings, numbers, or both.
+class Results {
+public:
+    Results(const AttendArguments& arguments, const std::vector<Looker>& models)
+        : arguments_(arguments), models_(models), raw_(models.size()) {}
+
+    void add(const Seen& seen) {
+        ++photographs_;
+        if (!arguments_.raw.empty()) raw_.add(seen);
+        if (arguments_.json) json_.push_back(to_json(seen, models_));
+        if (arguments_.output.empty()) return;
+        std::vector<SheetTile> tiles = tiles_of(seen, models_, arguments_);
+        columns_ = columns_of(seen, arguments_);
+        if (arguments_.into_folder()) return write_one(seen, tiles);
+        for (SheetTile& tile : tiles) {
+            memory_.push_back(MemoryBudget::of_process().keep(tile.image.pixels.size(),
+                                                              "attend: pictures to be shown"));
+            tiles_.push_back(std::move(tile));
+        }
+    }
+
+    void write() const {
+        if (photographs_ == 0) return;
+        if (!tiles_.empty()) {
+            write_image(arguments_.output,
+                        contact_sheet(tiles_, sheet_style(arguments_, models_, arguments_.side,
+                                                          photographs_, columns_)));
+            print_error("wrote {}\n", arguments_.output);
+        } else if (!arguments_.output.empty()) {
+            print_error("wrote {} pictures into {}\n", photographs_, arguments_.output);
+        }
+        if (!arguments_.raw.empty()) {
+            raw_.write(arguments_.raw, models_);
+            print_error("wrote {}\n", arguments_.raw);
+        }
+        if (arguments_.json) print_json(json_);
+    }
+
+private:
+    // FOLDER/rose.png, and FOLDER/rose-2.png for another photograph of that name.
+    void write_one(const Seen& seen, const std::vector<SheetTile>& tiles) {
+        const std::string stem = fs::path(seen.name).stem().string();
+        const int number = ++names_[stem];
+        const fs::path file =
+            fs::path(arguments_.output) /
+            (number == 1 ? stem + ".png" : fmt::format("{}-{}.png", stem, number));
+        OutputFile(file.string()).not_in(seen.name);
+        const std::int64_t side = std::max(seen.photo.width, seen.photo.height);
+        write_image(file,
+                    contact_sheet(tiles, sheet_style(arguments_, models_, side, 1, columns_)));
+    }
+
+    const AttendArguments& arguments_;
+    const std::vector<Looker>& models_;
+    std::int64_t photographs_ = 0, columns_ = 0;
+    std::map<std::string, int> names_;
+    std::vector<SheetTile> tiles_;
+    std::vector<MemoryShare> memory_;  // of the tiles
+    RawMaps raw_;
+    nlohmann::json json_ = nlohmann::json::array();
+};
+
+// Photographs go through all models as groups: one is decoded at a time.
+class Attend {
+public:
+    Attend(const AttendArguments& arguments, std::size_t capacity)
+        : arguments_(arguments),
+          capacity_(capacity),
+          models_(load_models(arguments, capacity)),
+          results_(arguments, models_) {}
+
+    // False, and a line on stderr, for one that cannot be read.
+    bool add(const Picture& picture) {
+        Seen seen{.name = picture.name, .label = {}, .photo = {}, .looks = {}};
+        try {
+            const Image photo = picture.read();
+            for (Looker& model : models_) model.prepare(photo, group_.size());
+            if (!arguments_.output.empty()) show(photo, seen);
+        } catch (const Error& error) {
+            check_mapped_files();
+            print_error("cait: {}\n", error.what());
+            return false;
+        }
+        if (picture.label) seen.label = label_for(models_[0].model(), *picture.label);
+        group_.push_back(std::move(seen));
+        if (group_.size() == capacity_) flush();
+        return true;
+    }
+
+    void finish() {
+        flush();
+        results_.write();
+    }
+
+private:
+    void show(const Image& photo, Seen& seen) const {
+        const std::int64_t own =
+            std::clamp(std::max(photo.width, photo.height), kLeastSide, kMostSide);
+        seen.photo = fitted(photo, arguments_.side > 0 ? arguments_.side : own);
+        seen.scale_x = double(seen.photo.width) / double(photo.width);
+        seen.scale_y = double(seen.photo.height) / double(photo.height);
+    }
+
+    void flush() {
+        if (group_.empty()) return;
+        std::vector<std::string> names;
+        for (const Seen& seen : group_) names.push_back(seen.name);
+        for (const Looker& model : models_) {
+            std::vector<Look> looks = model.look(names);
+            for (std::size_t i = 0; i < group_.size(); ++i)
+                group_[i].looks.push_back(std::move(looks[i]));
+        }
+        for (const Seen& seen : group_) results_.add(seen);
+        group_.clear();
+    }
+
+    const AttendArguments& arguments_;
+    std::size_t capacity_;
+    std::vector<Looker> models_;
+    Results results_;
+    std::vector<Seen> group_;
+};
+
+void make_folder(const std::string& name) {
+    std::error_code error;
+    fs::create_directories(name, error);
+    if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
 }
 
 }  // namespace
 
 void run(const AttendArguments& given, const Invocation& invocation) {
     continue_where_it_runs(given.executor, invocation);
-    enter_sandbox_for({given.output, given.executor.cache}, given.weights, given.model.model);
     AttendArguments arguments = given;
-    const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
+    fetch_named(arguments.weights, arguments.model);
+    if (arguments.into_folder()) make_folder(arguments.output);
+    enter_sandbox_for({arguments.output, arguments.raw, arguments.executor.cache});
     const std::vector<Picture> pictures = arguments.pictures.list();
-    for (const Picture& picture : pictures) OutputFile(arguments.output).not_in(picture.name);
-    if (arguments.side == 0) arguments.side = side_for(pictures);
-    Attend attend(arguments, model, pictures.size());
-    std::int64_t seen = 0;
+    for (const Picture& picture : pictures)
+        for (const std::string& output : {arguments.output, arguments.raw})
+            OutputFile(output).not_in(picture.name);
+    // A picture of each photograph has its own size.
+    if (arguments.side == 0 && !arguments.output.empty() && !arguments.into_folder())
+        arguments.side = side_for(pictures);
+    Attend attend(arguments, std::min(arguments.executor.batch, pictures.size()));
+    std::size_t seen = 0;
     {
         Progress progress("attend", "images");
         for (std::size_t i = 0; i < pictures.size(); ++i) {
             seen += attend.add(pictures[i]) ? 1 : 0;
             progress.update(i + 1, pictures.size());
         }
-        attend.flush();
+        attend.finish();
     }
-    if (seen < std::int64_t(pictures.size())) *invocation.status = 1;
-    if (seen == 0) return;
-    write_image(arguments.output, contact_sheet(attend.tiles(), sheet_style(arguments, model, seen,
-                                                                            attend.columns())));
-    print_error("wrote {}\n", arguments.output);
+    if (seen < pictures.size()) *invocation.status = 1;
 }
 
 }  // namespace cait::app

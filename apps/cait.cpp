@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
     add_train_command(app, invocation);
     add_predict_command(app, invocation);
     add_attend_command(app, invocation);
+    add_analyze_command(app, invocation);
     add_eval_command(app, invocation);
     add_embed_command(app, invocation);
     add_study_command(app, invocation);

@@ -31,6 +31,7 @@ void add_eval_command(CLI::App& app, const Invocation& invocation);
 void add_train_command(CLI::App& app, const Invocation& invocation);
 void add_predict_command(CLI::App& app, const Invocation& invocation);
 void add_attend_command(CLI::App& app, const Invocation& invocation);
+void add_analyze_command(CLI::App& app, const Invocation& invocation);
 void add_preprocess_command(CLI::App& app);
 void add_embed_command(CLI::App& app, const Invocation& invocation);
 void add_study_command(CLI::App& app, const Invocation& invocation);

@@ -56,7 +56,7 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
         }
     check_neighbours(arguments);
     continue_where_it_runs(arguments.executor, invocation);
-    fetch_compared(arguments);
+    fetch_named(arguments.compare, arguments.model);
     enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache},
                       arguments.weights, arguments.model.model);
     if (arguments.neighbours.asked()) return evaluate_neighbours(arguments);

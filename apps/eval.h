@@ -10,6 +10,7 @@
 #include "executor.h"
 #include "measure/disagreement.h"
 #include "measure/evaluation.h"
+#include "named_weights.h"
 
 namespace cait::app {
 
@@ -49,23 +50,12 @@ struct EvalArguments {
     NeighbourArguments neighbours;
 };
 
-// What of --compare is published and not there yet: afterwards nothing can be fetched any more.
-void fetch_compared(const EvalArguments& arguments);
 void evaluate(const EvalArguments& arguments);
 void evaluate_neighbours(const EvalArguments& arguments);  // --knn, --retrieval
 
 // The models that are evaluated: that of --weights first, then those of --compare.
-struct EvalEntry {
-    std::string file;
-    std::string model;  // empty: the file says
-    SettingList settings;
-};
-std::vector<EvalEntry> eval_entries(const EvalArguments& arguments);
-Model load_entry(const EvalArguments& arguments, const EvalEntry& entry);
-
-// Short names for files. best.safetensors of two runs are told apart by their folders, and if need
-// be by a number.
-std::vector<std::string> unique_names(const std::vector<std::string>& files);
+std::vector<NamedWeights> eval_entries(const EvalArguments& arguments);
+Model load_entry(const EvalArguments& arguments, const NamedWeights& entry);
 
 // One model's result.
 struct Evaluated {

@@ -83,7 +83,8 @@ void score_retrieval(const EvalArguments& arguments, const Sides& sides, const S
     }
 }
 
-NeighbourResult evaluate_one(const EvalArguments& arguments, const EvalEntry& entry, Sides& sides) {
+NeighbourResult evaluate_one(const EvalArguments& arguments, const NamedWeights& entry,
+                             Sides& sides) {
     const NeighbourArguments& asked = arguments.neighbours;
     EmbedArguments options;
     options.tap = asked.tap;
@@ -151,7 +152,7 @@ void check_levels(const EvalArguments& arguments, const Sides& sides) {
 
 void evaluate_neighbours(const EvalArguments& arguments) {
     const NeighbourArguments& asked = arguments.neighbours;
-    const std::vector<EvalEntry> entries = eval_entries(arguments);
+    const std::vector<NamedWeights> entries = eval_entries(arguments);
     Sides sides;
     sides.queries.subject = EmbedSubject::of_data(arguments.data, Split::val);
     if (!asked.knn.empty()) sides.voters.subject = EmbedSubject::of_data(asked.knn, Split::train);
@@ -160,7 +161,7 @@ void evaluate_neighbours(const EvalArguments& arguments) {
     check_levels(arguments, sides);
     std::vector<NeighbourResult> results;
     std::vector<std::string> files;
-    for (const EvalEntry& entry : entries) {
+    for (const NamedWeights& entry : entries) {
         results.push_back(evaluate_one(arguments, entry, sides));
         files.push_back(entry.file);
     }

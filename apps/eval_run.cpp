@@ -19,48 +19,11 @@
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
-#include "weights/weight_file.h"
 #include "weights_argument.h"
 
 namespace cait::app {
 
 namespace {
-
-bool says_its_model(const std::string& file) {
-    return open_weights(file).metadata.contains("cait.model");
-}
-
-std::string checked_model(std::string name, const std::string& text) {
-    try {
-        configure(name);
-    } catch (const UsageError& error) {
-        throw UsageError(fmt::format("--compare {}: {}", text, error.what()));
-    }
-    return name;
-}
-
-// NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
-// whose name has a '=' in it is found as a file first. FILE is whatever --weights takes.
-struct Compared {
-    std::string weights;
-    std::string model;
-    bool named = false;  // by the words themselves
-};
-
-Compared words_of(const EvalArguments& arguments, const std::string& text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || std::filesystem::exists(text))
-        return {text, arguments.model.model, false};
-    return {text.substr(equals + 1), text.substr(0, equals), true};
-}
-
-EvalEntry compared(const EvalArguments& arguments, const std::string& text) {
-    const Compared words = words_of(arguments, text);
-    const std::string file = weights_file(words.weights, words.model);
-    if (words.named) return {file, checked_model(words.model, text), {}};
-    if (says_its_model(file)) return {file, {}, {}};
-    return {file, arguments.model.model, arguments.model.settings()};
-}
 
 // A model that is ready to be evaluated: whatever can be wrong with it is found before the first
 // one goes through the data.
@@ -84,7 +47,7 @@ std::string epochs_of(const Model& model) {
 
 // A run's folder stands for its best epoch. Beside it the final one is measured, which nobody
 // chose: the file of the same kind of weights, averaged or not. Nothing where both are one.
-std::optional<EvalEntry> final_entry(const EvalArguments& arguments, const Candidate& best) {
+std::optional<NamedWeights> final_entry(const EvalArguments& arguments, const Candidate& best) {
     namespace fs = std::filesystem;
     const fs::path file = best.file;
     if (!fs::is_directory(arguments.weights) || file.filename() != "best.safetensors") return {};
@@ -92,10 +55,10 @@ std::optional<EvalEntry> final_entry(const EvalArguments& arguments, const Candi
     const fs::path last =
         file.parent_path() / (averaged ? "last_ema.safetensors" : "last.safetensors");
     if (!fs::exists(last)) return {};
-    return EvalEntry{last.string(), arguments.model.model, arguments.model.settings()};
+    return NamedWeights{last.string(), arguments.model.model, arguments.model.settings()};
 }
 
-Candidate candidate(const EvalArguments& arguments, const EvalEntry& entry,
+Candidate candidate(const EvalArguments& arguments, const NamedWeights& entry,
                     const DatasetPtr& data) {
     Model model = load_entry(arguments, entry);
     preparer_of(model);  // throws where the model takes no such images
@@ -198,22 +161,15 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 }  // namespace
 
-void fetch_compared(const EvalArguments& arguments) {
-    std::vector<std::string> told_later;
-    for (const std::string& text : arguments.compare) {
-        const Compared words = words_of(arguments, text);
-        if (words.weights == "official") weights_file(words.weights, words.model, &told_later);
-    }
-}
-
-std::vector<EvalEntry> eval_entries(const EvalArguments& arguments) {
-    std::vector<EvalEntry> entries{{weights_file(arguments.weights, arguments.model.model),
-                                    arguments.model.model, arguments.model.settings()}};
-    for (const std::string& text : arguments.compare) entries.push_back(compared(arguments, text));
+std::vector<NamedWeights> eval_entries(const EvalArguments& arguments) {
+    std::vector<NamedWeights> entries{{weights_file(arguments.weights, arguments.model.model),
+                                       arguments.model.model, arguments.model.settings()}};
+    for (const std::string& text : arguments.compare)
+        entries.push_back(named_weights(text, arguments.model, "--compare"));
     return entries;
 }
 
-Model load_entry(const EvalArguments& arguments, const EvalEntry& entry) {
+Model load_entry(const EvalArguments& arguments, const NamedWeights& entry) {
     Model model =
         Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
     if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
@@ -225,30 +181,16 @@ Model load_entry(const EvalArguments& arguments, const EvalEntry& entry) {
     return model;
 }
 
-std::vector<std::string> unique_names(const std::vector<std::string>& files) {
-    std::vector<std::string> names;
-    for (const std::string& file : files)
-        names.push_back(std::filesystem::path(file).stem().string());
-    const std::vector<std::string> stems = names;
-    for (std::size_t i = 0; i < files.size(); ++i)
-        if (std::ranges::count(stems, stems[i]) > 1)
-            names[i] = std::filesystem::absolute(files[i]).parent_path().filename().string() + "/" +
-                       stems[i];
-    for (std::size_t i = 0; i < files.size(); ++i)
-        if (std::ranges::count(names, names[i]) > 1) names[i] += fmt::format(" ({})", i + 1);
-    return names;
-}
-
 void evaluate(const EvalArguments& arguments) {
-    const std::vector<EvalEntry> entries = eval_entries(arguments);
+    const std::vector<NamedWeights> entries = eval_entries(arguments);
     const DatasetPtr data = open_dataset(arguments.data, Split::val);
     for (const std::string& output : {arguments.report, arguments.predictions}) {
         OutputFile(output).not_in(*data);
-        for (const EvalEntry& entry : entries) OutputFile(output).not_in(entry.file);
+        for (const NamedWeights& entry : entries) OutputFile(output).not_in(entry.file);
     }
     std::vector<Candidate> candidates;
     std::vector<std::string> files;
-    for (const EvalEntry& entry : entries) {
+    for (const NamedWeights& entry : entries) {
         candidates.push_back(candidate(arguments, entry, data));
         files.push_back(entry.file);
     }

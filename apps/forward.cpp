@@ -95,7 +95,8 @@ void add_forward_command(CLI::App& app, const Invocation& invocation) {
     add_repeatable(
         *command, "--tap", arguments->taps,
         "Output: logits (default), features, tokens, class_attention.N, "
-        "self_attention.N, residual_ratio.N, logits_class, logits_dist; may be repeated");
+        "self_attention.N, residual_ratio.N, class_tokens.N, logits_class, logits_dist; may be "
+        "repeated");
     arguments->executor.add_to(*command);
     command->callback([arguments, invocation] { run(*arguments, invocation); });
 }

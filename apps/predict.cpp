@@ -1,9 +1,8 @@
-// `cait predict`: what a model takes images for; `cait attend`: and where it looks.
+// `cait predict`: what a model takes images for.
 #include "predict.h"
 
 #include "class_names.h"
 #include "data.h"
-#include "image/codec/encode.h"
 #include "input_files.h"
 #include "weights_argument.h"
 
@@ -11,30 +10,17 @@ namespace cait::app {
 
 namespace {
 
-// What is inside folders and lists is compared when those have been read.
-template <class Arguments>
-void keep_inputs(const Arguments& arguments) {
-    OutputFile(arguments.output)
-        .not_in_weights(arguments.weights)
-        .not_in(arguments.classes)
-        .not_in(arguments.pictures.files)
-        .not_in_data(arguments.pictures.data);
-}
-
 // Before anything is read.
 void check(const PredictArguments& arguments) {
     arguments.model.settings();
     arguments.pictures.check();
     if (arguments.output.empty()) return;
-    keep_inputs(arguments);
-    check_output(arguments.output);
-}
-
-void check(const AttendArguments& arguments) {
-    arguments.model.settings();
-    arguments.pictures.check();
-    check_image_name(arguments.output);
-    keep_inputs(arguments);
+    // What is inside folders and lists is compared when those have been read.
+    OutputFile(arguments.output)
+        .not_in_weights(arguments.weights)
+        .not_in(arguments.classes)
+        .not_in(arguments.pictures.files)
+        .not_in_data(arguments.pictures.data);
     check_output(arguments.output);
 }
 
@@ -68,34 +54,6 @@ void add_predict_command(CLI::App& app, const Invocation& invocation) {
     jsonl->excludes(json);
     command->add_option("--output", arguments->output,
                         "A file instead of the terminal; it appears whole");
-    command->callback([arguments, invocation] {
-        check(*arguments);
-        run(*arguments, invocation);
-    });
-}
-
-void add_attend_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "attend", "Draw where the class token looks",
-        "cait attend --weights runs/flowers rose.jpg --output look.png\n"
-        "  cait attend --weights best.safetensors --data fashion-mnist: --count 16 --heads "
-        "--output look.png");
-    auto arguments = std::make_shared<AttendArguments>();
-    arguments->model.add_to(*command, true);
-    add_weights_option(*command, arguments->weights)->required();
-    add_classes_option(*command, arguments->classes);
-    arguments->pictures.add_to(*command);
-    arguments->executor.add_to(*command);
-    command->add_option("--output", arguments->output, "The .png or .jpg to draw")->required();
-    command->add_option("--layer", arguments->layer, "Which layer with a class token, from 0")
-        ->check(CLI::Range(0, 1000))
-        ->capture_default_str();
-    command->add_flag("--heads", arguments->heads, "Every head by itself, beside their mean");
-    command
-        ->add_option("--side", arguments->side,
-                     "Longer side of each picture in pixels; default: the photograph's own, of "
-                     "several at most 640")
-        ->check(CLI::Range(32, 4096));
     command->callback([arguments, invocation] {
         check(*arguments);
         run(*arguments, invocation);

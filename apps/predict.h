@@ -1,4 +1,4 @@
-// The arguments of `cait predict` and `cait attend`, and what is done with them.
+// The arguments of `cait predict`, and what is done with them.
 #pragma once
 
 #include "executor.h"
@@ -27,19 +27,6 @@ struct PredictArguments {
     }
 };
 
-struct AttendArguments {
-    ModelOptions model;
-    std::string weights;
-    std::string classes;  // file with names
-    PictureArguments pictures;
-    ExecutorOptions executor;
-    std::string output;
-    std::int64_t layer = 0;
-    bool heads = false;
-    std::int64_t side = 0;  // of a picture in pixels; 0: the photograph's own
-};
-
 void run(const PredictArguments& arguments, const Invocation& invocation);
-void run(const AttendArguments& arguments, const Invocation& invocation);
 
 }  // namespace cait::app

@@ -60,9 +60,8 @@ void write_charts(const StudyArguments& arguments, const Study& study) {
         print_error("wrote {}\n", arguments.report);
     }
     if (arguments.svg.empty()) return;
-    const std::vector<StudyChart> charts = study_charts(study);
-    for (const StudyChart& chart : charts)
-        write(fs::path(arguments.svg) / (chart.file + ".svg"), drawing_file(chart.drawing));
+    const std::vector<Figure> charts = study_charts(study);
+    for (const Figure& chart : charts) write_figure(arguments.svg, chart);
     print_error("wrote {} drawings into {}\n", charts.size(), arguments.svg);
 }
 
@@ -164,7 +163,7 @@ void add_study_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--report", arguments->report, "Also write a page with the charts")
         ->type_name("FILE.html");
     command
-        ->add_option("--svg", arguments->svg, "Also write every chart as a file into this folder")
+        ->add_option("--svg", arguments->svg, "Also write every chart into this folder, as SVG and PNG")
         ->type_name("FOLDER");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, invocation] { run(*arguments, invocation); });

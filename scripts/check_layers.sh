@@ -22,12 +22,13 @@ recipe:   core data image models prepare weights
 api:      core graph image models prepare walkers weights
 measure:  core data graph models prepare
 report:   core data image measure
+inside:   core graph image models
 kernels:  core
 engine:   core graph kernels walkers
 search:   core data kernels measure weights
 look:     core data kernels measure report search
-session:  api core data engine graph image kernels measure models prepare walkers weights
-serve:    api core data graph image measure models prepare report search session
+session:  api core data engine graph image inside kernels measure models prepare walkers weights
+serve:    api core data graph image inside measure models prepare report search session
 torch:    core graph kernels models walkers
 train:    core data fetch session graph kernels measure models prepare published recipe report search torch walkers weights
 apps:     *

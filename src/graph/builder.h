@@ -183,6 +183,9 @@ public:
     void output(std::string_view tap, const std::function<Value()>& compute);
     void output(std::string_view tap, Value value);
 
+    // All taps that have been offered so far, wanted or not.
+    const std::set<std::string>& offered() const { return offered_; }
+
     // For whoever records more on top of an output: computes it, too, when nobody asked for it ...
     void demand(std::string_view tap) { demanded_.emplace(tap); }
     // ... and gives it. It is an output from here on only where somebody did.

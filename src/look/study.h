@@ -12,7 +12,7 @@
 #include "data/dataset.h"
 #include "look/separability.h"
 #include "look/tsne.h"
-#include "report/drawing.h"
+#include "report/figure.h"
 #include "report/report.h"
 #include "report/spread.h"
 
@@ -55,17 +55,12 @@ struct Study {
     std::size_t coarse_classes = 0;
 };
 
-// The charts of each analysis that was made, each with a name for its file ("pca",
-// "tsne-resnet18-fine").
-struct StudyChart {
-    std::string file;
-    Drawing drawing;
-};
-std::vector<StudyChart> energy_charts(const Study& study);
-std::vector<StudyChart> map_charts(const Study& study);
-std::vector<StudyChart> granularity_charts(const Study& study);
-std::vector<StudyChart> separability_charts(const Study& study);
-std::vector<StudyChart> study_charts(const Study& study);  // all of them
+// The charts of each analysis that was made, named for their files ("pca", "tsne-resnet18-fine").
+std::vector<Figure> energy_charts(const Study& study);
+std::vector<Figure> map_charts(const Study& study);
+std::vector<Figure> granularity_charts(const Study& study);
+std::vector<Figure> separability_charts(const Study& study);
+std::vector<Figure> study_charts(const Study& study);  // all of them
 
 std::string study_html(const Study& study);
 nlohmann::json study_json(const Study& study);

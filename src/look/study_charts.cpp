@@ -30,8 +30,10 @@ std::string file_part(const std::string& name) {
     return part;
 }
 
-void add(std::vector<StudyChart>& charts, std::string file, Drawing drawing) {
-    if (!drawing.empty()) charts.push_back({std::move(file), std::move(drawing)});
+void add(std::vector<Figure>& charts, std::string name, Figure figure) {
+    if (figure.empty()) return;
+    figure.name = std::move(name);
+    charts.push_back(std::move(figure));
 }
 
 using Value = double GranularityScore::*;
@@ -51,7 +53,7 @@ std::vector<std::string> methods_of(const Study& study) {
 }
 
 // Every model at every level that it is tested at.
-Drawing by_test_level(const Study& study, const char* what, Value value) {
+Figure by_test_level(const Study& study, const char* what, Value value) {
     LineChart chart{fmt::format("{} by test level", what),
                     "level of the test",
                     ChartUnit::percent,
@@ -64,12 +66,12 @@ Drawing by_test_level(const Study& study, const char* what, Value value) {
             series.points.emplace_back(double(i), model.granularity[i].*value);
         chart.series.push_back(std::move(series));
     }
-    return line_drawing(chart);
+    return line_figure(chart);
 }
 
 // Every method by the level that it was trained at, tested at that level or at the finest. There is
 // nothing to see unless models were trained at two levels.
-Drawing by_training_level(const Study& study, const char* what, Value value, bool finest) {
+Figure by_training_level(const Study& study, const char* what, Value value, bool finest) {
     const std::vector<std::string> levels = level_names(study);
     LineChart chart{
         fmt::format("{}, {}", what, finest ? "tested at the finest level" : "tested as trained"),
@@ -91,12 +93,12 @@ Drawing by_training_level(const Study& study, const char* what, Value value, boo
                 }
         if (!series.points.empty()) chart.series.push_back(std::move(series));
     }
-    return trained.size() > 1 ? line_drawing(chart) : Drawing{};
+    return trained.size() > 1 ? line_figure(chart) : Figure{};
 }
 
 }  // namespace
 
-std::vector<StudyChart> energy_charts(const Study& study) {
+std::vector<Figure> energy_charts(const Study& study) {
     constexpr double kShown = 0.995;  // beyond that the curves are one
     constexpr std::size_t kFewest = 16;
     LineChart chart{"Cumulative energy of the principal components",
@@ -114,25 +116,25 @@ std::vector<StudyChart> energy_charts(const Study& study) {
             series.points.emplace_back(double(i + 1), model.energy[i]);
         chart.series.push_back(std::move(series));
     }
-    std::vector<StudyChart> charts;
-    add(charts, "pca", line_drawing(chart));
+    std::vector<Figure> charts;
+    add(charts, "pca", line_figure(chart));
     return charts;
 }
 
-std::vector<StudyChart> map_charts(const Study& study) {
-    std::vector<StudyChart> charts;
+std::vector<Figure> map_charts(const Study& study) {
+    std::vector<Figure> charts;
     for (const StudiedModel& model : study.models) {
         if (!model.map) continue;
         for (const LabelLevel& level : study.map_levels)
             add(charts, fmt::format("tsne-{}-{}", file_part(model.name), file_part(level.name)),
-                cloud_chart({fmt::format("{}, coloured by {}", model.name, level.name),
+                cloud_figure({fmt::format("{}, coloured by {}", model.name, level.name),
                              model.map->points, level.labels, level.classes.names}));
     }
     return charts;
 }
 
-std::vector<StudyChart> granularity_charts(const Study& study) {
-    std::vector<StudyChart> charts;
+std::vector<Figure> granularity_charts(const Study& study) {
+    std::vector<Figure> charts;
     if (study.models.empty() || study.models.front().granularity.empty()) return charts;
     for (const auto& [what, file, value] :
          {std::tuple{"kNN top-1", "knn", Value{&GranularityScore::top1}},
@@ -146,7 +148,7 @@ std::vector<StudyChart> granularity_charts(const Study& study) {
     return charts;
 }
 
-std::vector<StudyChart> separability_charts(const Study& study) {
+std::vector<Figure> separability_charts(const Study& study) {
     IntervalChart chart{"Accuracy on random halves of the classes",
                         "top-1 on the images of the fit",
                         ChartUnit::percent,
@@ -159,20 +161,20 @@ std::vector<StudyChart> separability_charts(const Study& study) {
         conditioned = true;
         chart.rows.push_back({"conditioned", 2, separability_spread(model, true)});
     }
-    Drawing drawing = interval_chart(chart);
-    drawing.legend.push_back({"s1", "linear classifier"});
+    Figure figure = interval_figure(chart);
+    figure.keys.push_back({"s1", "linear classifier"});
     if (conditioned)
-        drawing.legend.push_back(
+        figure.keys.push_back(
             {"s2", fmt::format("with the model's own answer at level {}", study.coarse)});
-    std::vector<StudyChart> charts;
-    add(charts, "separability", std::move(drawing));
+    std::vector<Figure> charts;
+    add(charts, "separability", std::move(figure));
     return charts;
 }
 
-std::vector<StudyChart> study_charts(const Study& study) {
-    std::vector<StudyChart> all;
+std::vector<Figure> study_charts(const Study& study) {
+    std::vector<Figure> all;
     for (const auto& make : {energy_charts, granularity_charts, map_charts, separability_charts})
-        for (StudyChart& chart : make(study)) all.push_back(std::move(chart));
+        for (Figure& chart : make(study)) all.push_back(std::move(chart));
     return all;
 }
 

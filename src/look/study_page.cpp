@@ -10,9 +10,9 @@ namespace cait {
 
 namespace {
 
-std::string charts_html(const std::vector<StudyChart>& charts) {
+std::string charts_html(const std::vector<Figure>& charts) {
     std::string html;
-    for (const StudyChart& chart : charts) html += drawing_html(chart.drawing);
+    for (const Figure& chart : charts) html += figure_html(chart);
     return html.empty() ? "" : fmt::format("<div class=\"charts\">\n{}</div>\n", html);
 }
 
@@ -98,7 +98,7 @@ std::string separability_table(const Study& study) {
 }
 
 // Explanations stand before what they explain only where there is something.
-std::string part(const char* title, const std::string& why, const std::vector<StudyChart>& charts,
+std::string part(const char* title, const std::string& why, const std::vector<Figure>& charts,
                  const std::string& rows) {
     return section(title, why, charts_html(charts) + rows);
 }

@@ -106,16 +106,20 @@ void record(Builder& b, const CaitConfig& c) {
         if (c.class_stage == ClassStage::token && i == c.class_insert) {
             x = b.concat({class_tokens(b, c), x}, 1);
             options.has_class_token = true;
+            output_token_pair(b, 0, x, c.class_tokens());
         }
         options.drop_path = block_drop_path(c, i, c.depth);
         x = transformer_block(b, i, x, options);
+        if (options.has_class_token)
+            output_token_pair(b, i + 1 - c.class_insert, x, c.class_tokens());
     }
 
     Value tokens;  // [B, T, D]
     Value patches = x;
     if (late) {
         tokens = class_tokens(b, c);
-        for (std::int64_t i = 0; i < c.class_layers; ++i)
+        output_token_pair(b, 0, tokens, c.class_tokens());
+        for (std::int64_t i = 0; i < c.class_layers; ++i) {
             tokens = class_block(b, i, tokens, patches,
                                  {.heads = c.heads,
                                   .mlp_ratio = c.mlp_ratio,
@@ -124,6 +128,8 @@ void record(Builder& b, const CaitConfig& c) {
                                   .init = init,
                                   .norm_place = c.norm_place,
                                   .ratio_index = 2 * (c.depth + i)});
+            output_token_pair(b, i + 1, tokens, c.class_tokens());
+        }
     } else if (c.class_stage == ClassStage::token) {
         tokens = b.slice(x, 1, 0, c.class_tokens());
         patches = b.slice(x, 1, c.class_tokens(), x.extent(1));

@@ -95,6 +95,12 @@ RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
     return options;
 }
 
+void record_into(Builder& builder, const Architecture& architecture, const HeadConfig& head) {
+    if (head.any()) builder.demand("features");
+    architecture.record(builder);
+    record_heads(builder, head);
+}
+
 }  // namespace
 
 Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
@@ -104,10 +110,14 @@ Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
     if (options.drop_path) architecture->common().drop_path = *options.drop_path;
     architecture->check();
     Builder builder(options);
-    if (spec.head.any()) builder.demand("features");
-    architecture->record(builder);
-    record_heads(builder, spec.head);
+    record_into(builder, *architecture, spec.head);
     return builder.finish();
+}
+
+std::set<std::string> offered_taps(const ModelSpec& spec) {
+    Builder builder({});
+    record_into(builder, *spec.architecture, spec.head);
+    return builder.offered();
 }
 
 }  // namespace cait

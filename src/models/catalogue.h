@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
+#include <string>
 
 #include "cait/error.h"
 #include "cait/settings.h"
@@ -45,6 +47,9 @@ struct ModelSpec {
 ModelSpec configure(const std::string& name, const SettingList& settings = {});
 
 Graph record(const ModelSpec& spec, const RecordOptions& options = {});
+
+// The names of all taps that the model has.
+std::set<std::string> offered_taps(const ModelSpec& spec);
 
 // "image_size", "channels", … for the keys that transformers share.
 void bind_transformer(Settings& settings, std::int64_t& patch, std::int64_t& dim,

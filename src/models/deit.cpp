@@ -56,6 +56,7 @@ void record(Builder& b, const DeitConfig& c) {
     x = c.distilled ? b.concat({cls, distill_token(b, c.dim, kStd), x}, 1) : b.concat({cls, x}, 1);
     const std::int64_t prefix = c.distilled ? 2 : c.class_tokens;
     x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), prefix), c.dropout.tokens);
+    output_token_pair(b, 0, x, prefix);
     std::vector<Value> after;  // each block
     for (std::int64_t i = 0; i < c.depth; ++i) {
         x = transformer_block(b, i, x,
@@ -64,6 +65,7 @@ void record(Builder& b, const DeitConfig& c) {
                                .drop_path = block_drop_path(c, i, c.depth),
                                .dropout = c.dropout,
                                .norm_place = c.norm_place});
+        output_token_pair(b, i + 1, x, prefix);
         after.push_back(x);
     }
 

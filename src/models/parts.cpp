@@ -76,6 +76,13 @@ Value token_vector(Builder& b, Value tokens, std::int64_t index, Location where)
                      {Shape::kBatch, tokens.extent(-1)}, where);
 }
 
+void output_token_pair(Builder& b, std::int64_t blocks, Value tokens, std::int64_t class_tokens,
+                       Location where) {
+    if (class_tokens < 2) return;
+    b.output(fmt::format("class_tokens.{}", blocks),
+             [&] { return b.slice(tokens, 1, 0, 2, where); });
+}
+
 ClassFeatures class_features(Builder& b, Value x, std::int64_t prefix, Location where) {
     const Affine norm = b.norm_params("norm", x.extent(-1), where);
     b.output("tokens", [&] {

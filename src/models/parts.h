@@ -51,6 +51,11 @@ Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix,
 Value token_vector(Builder& b, Value tokens, std::int64_t index,
                    Location where = Location::current());
 
+// Of a sequence that starts with two or more class tokens, of which the second may be the
+// distillation token: the tap class_tokens.N, both after N of their blocks, [B, 2, D].
+void output_token_pair(Builder& b, std::int64_t blocks, Value tokens, std::int64_t class_tokens,
+                       Location where = Location::current());
+
 // The last norm (parameters norm.*) and the class token after it, with the taps features and
 // tokens.
 struct ClassFeatures {

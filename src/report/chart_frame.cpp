@@ -46,16 +46,15 @@ std::vector<double> axis_ticks(double low, double high) {
     return ticks;
 }
 
-std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y) {
+void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y) {
     using P = ChartPlane;
-    std::string svg;
+    using Anchor = Drawing::Anchor;
     const std::vector<std::string> y_texts = tick_texts(y.ticks, y.unit);
-    for (std::size_t i = 0; i < y.ticks.size(); ++i)
-        svg += fmt::format(
-            "<path class=\"grid\" d=\"M{} {:.1f}H{}\"/>"
-            "<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-            P::kLeft, plane.down(y.ticks[i]), P::kWidth - P::kRight, P::kLeft - 6,
-            plane.down(y.ticks[i]) + 3.5, y_texts[i]);
+    for (std::size_t i = 0; i < y.ticks.size(); ++i) {
+        const double down = plane.down(y.ticks[i]);
+        drawing.add(Drawing::Path{"grid", {{P::kLeft, down}, {P::kWidth - P::kRight, down}}});
+        drawing.add(Drawing::Text{"tick", {P::kLeft - 6, down + 3.5}, y_texts[i], Anchor::end});
+    }
     const std::vector<std::string> x_texts =
         x.texts.empty() ? tick_texts(x.ticks, x.unit) : x.texts;
     for (std::size_t i = 0; i < x.ticks.size(); ++i) {
@@ -63,14 +62,19 @@ std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxi
         // A text that would run out of the drawing ends at its edge.
         const double at = plane.across(x.ticks[i]), half = kHalfLetter * double(x_texts[i].size());
         const bool fits = at + half <= P::kWidth;
-        svg +=
-            fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
-                        fits ? at : P::kWidth, P::kHeight - P::kBottom + 15,
-                        fits ? "middle" : "end", html_text(x_texts[i]));
+        drawing.add(Drawing::Text{"tick",
+                                  {fits ? at : P::kWidth, P::kHeight - P::kBottom + 15},
+                                  x_texts[i],
+                                  fits ? Anchor::middle : Anchor::end});
     }
-    svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-                       P::kWidth - P::kRight, P::kHeight - 4, html_text(x.label));
-    return svg;
+    drawing.add(Drawing::Text{
+        "tick", {P::kWidth - P::kRight, P::kHeight - 4}, std::string(x.label), Anchor::end});
+}
+
+std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y) {
+    Drawing drawing(ChartPlane::kWidth, ChartPlane::kHeight);
+    draw_axes(drawing, plane, x, y);
+    return drawing.svg();
 }
 
 std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg,
@@ -81,10 +85,12 @@ std::string chart_figure(std::string_view title, std::string_view legend, std::s
         html_text(title), legend, width, height, svg);
 }
 
-std::string legend_entry(int colour, std::string_view name, std::string_view value) {
-    const std::string key =
-        colour > 0 ? fmt::format("<i class=\"key s{}\"></i>", colour) : std::string();
-    return fmt::format("<span>{}{} <b>{}</b></span> ", key, html_text(name), html_text(value));
+std::string legend_entry(std::string_view style, std::string_view name, std::string_view value) {
+    return fmt::format(
+        "<span>{}{}{}</span> ",
+        style.empty() ? std::string() : fmt::format("<i class=\"key {}\"></i>", style),
+        html_text(name),
+        value.empty() ? std::string() : fmt::format(" <b>{}</b>", html_text(value)));
 }
 
 }  // namespace cait

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/drawing.h"
+
 namespace cait {
 
 enum class ChartUnit { number, percent };  // percent: 0.5 is shown as 50 %
@@ -55,13 +57,14 @@ struct ChartAxis {
     std::string_view label = {};          // of the one across
     std::vector<std::string> texts = {};  // in place of the ticks' numbers
 };
+void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 
 // A <figure> with title, legend and drawing; `legend` is HTML.
 std::string chart_figure(std::string_view title, std::string_view legend, std::string_view svg,
                          double width = ChartPlane::kWidth, double height = ChartPlane::kHeight);
 
-// A <span> of a legend; `colour` is 1 to 5, 0 for none.
-std::string legend_entry(int colour, std::string_view name, std::string_view value);
+// A <span> of a legend; `style` is that of its colour, "s1 dash" or "c3 square", or empty.
+std::string legend_entry(std::string_view style, std::string_view name, std::string_view value);
 
 }  // namespace cait

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/chart_style.h"
+#include "report/chart_frame.h"
 #include "report/html.h"
 
 namespace cait {
@@ -20,23 +20,22 @@ std::string style_of(std::size_t group) {
                        group % kStyles >= kCloudColours ? " square" : "");
 }
 
-std::vector<LegendKey> legend_of(const CloudChart& chart, const std::vector<std::size_t>& shown) {
-    std::vector<LegendKey> legend;
+std::vector<FigureKey> keys_of(const CloudChart& chart, const std::vector<std::size_t>& shown) {
+    std::vector<FigureKey> keys;
     for (const std::size_t group : shown) {
-        if (legend.size() == kStyles) {
-            legend.push_back({"", fmt::format("… and {} more", shown.size() - kStyles)});
+        if (keys.size() == kStyles) {
+            keys.push_back({"", fmt::format("… and {} more", shown.size() - kStyles)});
             break;
         }
-        legend.push_back({style_of(group), cut_text(chart.names[group], kNameWidth)});
+        keys.push_back({style_of(group), cut_text(chart.names[group], kNameWidth)});
     }
-    return legend;
+    return keys;
 }
 
 }  // namespace
 
-Drawing cloud_chart(const CloudChart& chart) {
-    Drawing drawing{chart.title, {}, {}, kSide, kSide};
-    if (chart.points.empty()) return drawing;
+Figure cloud_figure(const CloudChart& chart) {
+    if (chart.points.empty()) return {.title = chart.title};
     ChartRange range[2];
     for (const auto& point : chart.points)
         for (std::size_t axis = 0; axis < 2; ++axis) range[axis].include(point[axis]);
@@ -46,20 +45,19 @@ Drawing cloud_chart(const CloudChart& chart) {
     const auto place = [&](double value, const ChartRange& along) {
         return kSide / 2 + (value - (along.low + along.high) / 2) / most * (kSide - 2 * kMargin);
     };
-    std::vector<std::string> paths(chart.names.size());
+    std::vector<std::vector<DrawingPoint>> groups(chart.names.size());
     for (std::size_t i = 0; i < chart.points.size(); ++i)
-        paths[std::size_t(chart.groups[i])] +=
-            fmt::format("M{:.1f} {:.1f}h0", place(chart.points[i][0], range[0]),
-                        kSide - place(chart.points[i][1], range[1]));
+        groups[std::size_t(chart.groups[i])].push_back(
+            {place(chart.points[i][0], range[0]), kSide - place(chart.points[i][1], range[1])});
+    Drawing drawing(kSide, kSide);
     std::vector<std::size_t> shown;
-    for (std::size_t group = 0; group < paths.size(); ++group) {
-        if (paths[group].empty()) continue;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        if (groups[group].empty()) continue;
         shown.push_back(group);
-        drawing.svg += fmt::format("<path class=\"cloud {}\" d=\"{}\"><title>{}</title></path>\n",
-                                   style_of(group), paths[group], html_text(chart.names[group]));
+        drawing.add(
+            Drawing::Marks{"cloud " + style_of(group), groups[group], chart.names[group]});
     }
-    drawing.legend = legend_of(chart, shown);
-    return drawing;
+    return {{}, chart.title, {}, keys_of(chart, shown), std::move(drawing)};
 }
 
 }  // namespace cait

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/drawing.h"
+#include "report/figure.h"
 
 namespace cait {
 
@@ -20,6 +20,6 @@ struct CloudChart {
 
 // Ten colours as dots, then as squares; beyond twenty groups they repeat, and the legend ends. A
 // group's name shows under the pointer.
-Drawing cloud_chart(const CloudChart& chart);
+Figure cloud_figure(const CloudChart& chart);
 
 }  // namespace cait

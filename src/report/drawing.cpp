@@ -2,72 +2,96 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "report/chart_style.h"
 #include "report/html.h"
 
 namespace cait {
 
 namespace {
 
-constexpr double kTitleHeight = 28, kLegendLine = 18, kMargin = 10;
-constexpr double kLetter = 6.3;  // of the style's font, about
-
-std::size_t letters_of(std::string_view text) {
-    return std::size_t(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+// An element that has begun, to its end.
+std::string with_title(const std::string& start, std::string_view tag, const std::string& title) {
+    if (title.empty()) return start + "/>\n";
+    return fmt::format("{}><title>{}</title></{}>\n", start, html_text(title), tag);
 }
 
-// The legend in lines that fit; returns where it ends.
-double add_legend(const Drawing& drawing, std::string& svg) {
-    double x = kMargin, y = kTitleHeight + 8;
-    for (const LegendKey& key : drawing.legend) {
-        const std::string text = key.value.empty() ? key.name : key.name + " " + key.value;
-        const double key_width = key.style.empty() ? 0 : 15;
-        const double width = key_width + kLetter * double(letters_of(text)) + 12;
-        if (x > kMargin && x + width > drawing.width) {
-            x = kMargin;
-            y += kLegendLine;
+struct SvgWriter {
+    std::string operator()(const Drawing::Path& path) const {
+        std::string points;
+        bool drawing = false;
+        for (const DrawingPoint& point : path.points) {
+            if (point.is_there())
+                points += fmt::format("{}{:.1f} {:.1f}", drawing ? "L" : "M", point.x, point.y);
+            drawing = point.is_there();
         }
-        if (!key.style.empty())
-            svg += fmt::format(
-                "<rect class=\"fill {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\" "
-                "rx=\"{}\"/>",
-                key.style, x, y - 9, key.style.find("square") == std::string::npos ? 3 : 0);
-        svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + key_width, y,
-                           html_text(text));
-        x += width;
+        return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", path.style, points);
     }
-    return drawing.legend.empty() ? kTitleHeight : y + 8;
-}
+    std::string operator()(const Drawing::Disc& disc) const {
+        return with_title(
+            fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"", disc.style,
+                        disc.centre.x, disc.centre.y, disc.radius),
+            "circle", disc.title);
+    }
+    std::string operator()(const Drawing::Marks& marks) const {
+        std::string places;  // lines of no length, of which the round or square ends are seen
+        for (const DrawingPoint& point : marks.places)
+            if (point.is_there()) places += fmt::format("M{:.1f} {:.1f}h0", point.x, point.y);
+        return with_title(fmt::format("<path class=\"{}\" d=\"{}\"", marks.style, places), "path",
+                          marks.title);
+    }
+    std::string operator()(const Drawing::Rectangle& box) const {
+        return fmt::format(
+            "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+            box.style, box.left, box.top, box.width, box.height);
+    }
+    std::string operator()(const Drawing::Text& text) const {
+        constexpr const char* kAnchors[] = {"start", "middle", "end"};
+        return fmt::format(
+            "<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+            text.style, text.at.x, text.at.y, kAnchors[int(text.anchor)], html_text(text.text));
+    }
+    std::string operator()(const Drawing::Picture& picture) const {
+        return fmt::format(
+            "<image x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+            "preserveAspectRatio=\"none\" style=\"image-rendering: pixelated\" href=\"{}\"/>\n",
+            picture.left, picture.top, picture.width, picture.height, png_uri(picture.image));
+    }
+};
 
 }  // namespace
 
-std::string drawing_html(const Drawing& drawing) {
-    if (drawing.empty()) return {};
-    std::string legend;
-    for (const LegendKey& key : drawing.legend) {
-        const std::string mark =
-            key.style.empty() ? "" : fmt::format("<i class=\"key {}\"></i>", key.style);
-        legend += fmt::format("<span>{}{}{}</span> ", mark, html_text(key.name),
-                              key.value.empty() ? "" : " <b>" + html_text(key.value) + "</b>");
+void Drawing::add(const Drawing& other, double down) {
+    for (Element element : other.elements_) {
+        struct Mover {
+            double down;
+            void operator()(Path& path) const {
+                for (DrawingPoint& point : path.points) point.y += down;
+            }
+            void operator()(Disc& disc) const { disc.centre.y += down; }
+            void operator()(Marks& marks) const {
+                for (DrawingPoint& point : marks.places) point.y += down;
+            }
+            void operator()(Rectangle& box) const { box.top += down; }
+            void operator()(Text& text) const { text.at.y += down; }
+            void operator()(Picture& picture) const { picture.top += down; }
+        };
+        std::visit(Mover{down}, element);
+        elements_.push_back(std::move(element));
     }
-    return chart_figure(drawing.title, legend, drawing.svg, drawing.width, drawing.height);
 }
 
-std::string drawing_file(const Drawing& drawing) {
-    if (drawing.empty()) return {};
-    std::string legend;
-    const double top = add_legend(drawing, legend);
-    const double height = top + drawing.height;
+std::string Drawing::svg() const {
+    std::string text;
+    for (const Element& element : elements_) text += std::visit(SvgWriter{}, element);
+    return text;
+}
+
+std::string svg_file(const Drawing& drawing, const std::string& title) {
     return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-        "height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n{3}"
-        "<rect class=\"card\" width=\"{0}\" height=\"{1}\"/>\n"
-        "<text class=\"title\" x=\"{4}\" y=\"19\">{2}</text>\n{5}"
-        "<g transform=\"translate(0 {6})\">\n{7}</g>\n</svg>\n",
-        drawing.width, height, html_text(drawing.title), drawing_style(), kMargin, legend, top,
-        drawing.svg);
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+        "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n"
+        "<style>\n{3}</style>\n"
+        "<rect class=\"card\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n{4}</svg>\n",
+        drawing.width(), drawing.height(), html_text(title), drawing_rules(), drawing.svg());
 }
 
 }  // namespace cait

@@ -1,31 +1,85 @@
-// A chart before it is known where it goes: as a <figure> into a page, or into an SVG file that
-// needs nothing beside it.
+// What a chart consists of, before it becomes SVG or pixels: lines, discs, rectangles, texts and
+// pictures, each with the style that the page's CSS and the rasteriser know it by.
 #pragma once
 
+#include <cmath>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "report/chart_frame.h"
+#include "image/image.h"
+#include "report/theme.h"
 
 namespace cait {
 
-struct LegendKey {
-    std::string style;  // classes of its colour, "s1" or "c3 square"; empty: no colour
-    std::string name;
-    std::string value = {};
+struct DrawingPoint {
+    double x = 0;
+    double y = 0;
+    bool is_there() const { return std::isfinite(x) && std::isfinite(y); }
 };
 
-struct Drawing {
-    std::string title;
-    std::vector<LegendKey> legend;
-    std::string svg;  // what is inside; empty: there is nothing to draw
-    double width = ChartPlane::kWidth, height = ChartPlane::kHeight;
+class Drawing {
+public:
+    enum class Anchor { start, middle, end };
 
-    bool empty() const { return svg.empty(); }
+    struct Path {
+        std::string style;
+        std::vector<DrawingPoint> points;  // one that is not finite leaves a gap
+    };
+    struct Disc {
+        std::string style;
+        DrawingPoint centre;
+        double radius = 0;
+        std::string title;  // shown under the pointer; may be empty
+    };
+    struct Marks {  // many small dots of one kind, or squares
+        std::string style;
+        std::vector<DrawingPoint> places;
+        std::string title;  // as of a disc
+    };
+    struct Rectangle {
+        std::string style;
+        double left = 0, top = 0, width = 0, height = 0;
+    };
+    struct Text {
+        std::string style;
+        DrawingPoint at;  // on the base line
+        std::string text;
+        Anchor anchor = Anchor::start;
+    };
+    struct Picture {  // its pixels stay squares, however large it is drawn
+        Image image;
+        double left = 0, top = 0, width = 0, height = 0;
+    };
+    using Element = std::variant<Path, Disc, Marks, Rectangle, Text, Picture>;
+
+    Drawing(double width, double height) : width_(width), height_(height) {}
+    double width() const { return width_; }
+    double height() const { return height_; }
+
+    void add(Element element) { elements_.push_back(std::move(element)); }
+    // Another drawing, moved down.
+    void add(const Drawing& other, double down);
+
+    const std::vector<Element>& elements() const { return elements_; }
+
+    std::string svg() const;  // the elements, without <svg> around them
+
+private:
+    double width_, height_;
+    std::vector<Element> elements_;
 };
 
-// Both are empty where the drawing is.
-std::string drawing_html(const Drawing& drawing);
-std::string drawing_file(const Drawing& drawing);  // the text of an .svg
+// Styles: "grid" and "diagonal" (dashed) for lines that help, "line sN" with N from 1 to 5 and
+// "line sN dash" for those of values, "line whisker sN" for thin ones, "dot sN", "cloud cN" and
+// "cloud cN square" with N from 0 to 9 for marks, "key sN" and "key cN" for what a legend begins
+// with, "tick" for small texts, "title" and "strong" for others, "card" for the ground.
+inline constexpr double kTextHeight = 11;  // of "tick", in units of the drawing
+
+// A file of its own, in the reader's light or dark.
+std::string svg_file(const Drawing& drawing, const std::string& title);
+
+// `scale` pixels a unit.
+Image rasterised(const Drawing& drawing, const Theme& theme, int scale = 2);
 
 }  // namespace cait

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "report/drawing.h"
+#include "report/chart_frame.h"
+#include "report/figure.h"
 #include "report/spread.h"
 
 namespace cait {
@@ -22,6 +23,7 @@ struct IntervalChart {
     std::vector<IntervalRow> rows;
 };
 
-Drawing interval_chart(const IntervalChart& chart);
+// Empty when there is no row.
+Figure interval_figure(const IntervalChart& chart);
 
 }  // namespace cait

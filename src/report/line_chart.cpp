@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/chart_style.h"
-
 namespace cait {
 
 namespace {
@@ -33,70 +31,64 @@ Points thinned(const Points& points) {
     return result;
 }
 
+// "s1" to "s4", then the same dashed.
+std::string series_style(std::size_t index) {
+    return fmt::format("s{}{}", index % kLineColours + 1, index / kLineColours % 2 == 1 ? " dash" : "");
+}
+
 bool is_there(const std::pair<double, double>& point) {
     return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
-// "s1" … "s4", then the same dashed.
-std::string style_of(std::size_t series) {
-    return fmt::format("s{}{}", series % kLineColours + 1,
-                       series / kLineColours % 2 == 1 ? " dashed" : "");
-}
-
-std::string line(const ChartPlane& plane, const Points& points, const std::string& style,
-                 bool mark_all) {
-    std::string path, dots;
-    bool drawing = false;
-    for (const auto& [x, y] : points) {
-        const bool there = is_there({x, y});
-        if (there)
-            path +=
-                fmt::format("{}{:.1f} {:.1f}", drawing ? "L" : "M", plane.across(x), plane.down(y));
-        drawing = there;
-    }
-    const auto dot = [&](const std::pair<double, double>& at) {
-        dots += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n",
-                            style, plane.across(at.first), plane.down(at.second));
-    };
+void draw_line(Drawing& drawing, const ChartPlane& plane, const Points& points, std::size_t index,
+               const LineChart& chart) {
+    Drawing::Path path{"line " + series_style(index), {}};
+    for (const auto& [x, y] : points) path.points.push_back({plane.across(x), plane.down(y)});
+    drawing.add(path);
     // The last point gets a dot: a line of one point is nothing to see.
-    const auto last = std::ranges::find_if(points.rbegin(), points.rend(), is_there);
-    if (mark_all)
-        for (const auto& point : points) {
-            if (is_there(point)) dot(point);
-        }
-    else if (last != points.rend())
-        dot(*last);
-    return fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", style, path) + dots;
+    std::vector<DrawingPoint> there;
+    std::ranges::copy_if(path.points, std::back_inserter(there), &DrawingPoint::is_there);
+    if (!chart.every_point && chart.x_names.empty() && !there.empty())
+        there.erase(there.begin(), there.end() - 1);
+    for (const DrawingPoint& point : there)
+        drawing.add(Drawing::Disc{fmt::format("dot s{}", index % kLineColours + 1), point,
+                                  chart.every_point ? 2.75 : 3.5, ""});
 }
 
-std::vector<LegendKey> legend(const LineChart& chart) {
-    std::vector<LegendKey> keys;
+std::vector<FigureKey> keys_of(const LineChart& chart) {
+    std::vector<FigureKey> keys;
     for (std::size_t i = 0; i < chart.series.size(); ++i) {
         const ChartSeries& series = chart.series[i];
         const auto last =
             std::ranges::find_if(series.points.rbegin(), series.points.rend(),
                                  [](const auto& p) { return std::isfinite(p.second); });
-        if (last != series.points.rend())
-            keys.push_back({style_of(i), series.name, chart_number(last->second, chart.unit)});
+        if (last == series.points.rend()) continue;
+        keys.push_back({series_style(i), series.name,
+                        chart.every_point ? "" : chart_number(last->second, chart.unit)});
     }
     return keys;
 }
 
 ChartAxis axis_across(const LineChart& chart, const ChartRange& x) {
-    ChartAxis axis{{}, ChartUnit::number, chart.x_label};
+    ChartAxis axis{{}, ChartUnit::number, chart.x_label, chart.x_names};
     for (std::size_t i = 0; i < chart.x_names.size(); ++i) axis.ticks.push_back(double(i));
-    axis.texts = chart.x_names;
     if (!axis.ticks.empty()) return axis;
     axis.ticks = x.high > x.low ? axis_ticks(x.low, x.high) : std::vector{x.low};
-    std::erase_if(axis.ticks, [&](double tick) { return tick < x.low || tick > x.high; });
+    // Layers and steps are whole: so are their ticks.
+    const bool whole = std::ranges::all_of(chart.series, [](const ChartSeries& series) {
+        return std::ranges::all_of(series.points,
+                                   [](const auto& p) { return p.first == std::floor(p.first); });
+    });
+    std::erase_if(axis.ticks, [&](double tick) {
+        return tick < x.low || tick > x.high || (whole && tick != std::floor(tick));
+    });
     return axis;
 }
 
 }  // namespace
 
-Drawing line_drawing(const LineChart& chart) {
+Figure line_figure(const LineChart& chart) {
     constexpr double kMargin = 0.4;  // beside the first and the last name
-    Drawing drawing{chart.title, {}, {}};
     ChartRange x, y;
     std::vector<Points> lines;
     for (const ChartSeries& series : chart.series) {
@@ -106,18 +98,18 @@ Drawing line_drawing(const LineChart& chart) {
         for (const auto& point : series.points)
             if (is_there(point)) x.include(point.first);
     }
-    if (y.empty()) return drawing;
+    if (y.empty()) return {};
     if (chart.from_zero) y.include(0);
     if (!chart.x_names.empty()) x = {-kMargin, double(chart.x_names.size()) - 1 + kMargin};
     const std::vector<double> y_ticks = axis_ticks(y.low, y.high);
+
     const ChartPlane plane(x, {y_ticks.front(), y_ticks.back()});
-    drawing.svg = axes_svg(plane, axis_across(chart, x), {y_ticks, chart.unit});
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        drawing.svg += line(plane, lines[i], style_of(i), !chart.x_names.empty());
-    drawing.legend = legend(chart);
-    return drawing;
+    Drawing drawing(ChartPlane::kWidth, ChartPlane::kHeight);
+    draw_axes(drawing, plane, axis_across(chart, x), {y_ticks, chart.unit});
+    for (std::size_t i = 0; i < lines.size(); ++i) draw_line(drawing, plane, lines[i], i, chart);
+    return {chart.name, chart.title, chart.y_label, keys_of(chart), std::move(drawing)};
 }
 
-std::string line_chart_html(const LineChart& chart) { return drawing_html(line_drawing(chart)); }
+std::string line_chart_html(const LineChart& chart) { return figure_html(line_figure(chart)); }
 
 }  // namespace cait

@@ -1,9 +1,24 @@
 // How a report looks: one column on a phone, two charts side by side on a desk, light or dark as
 // the reader's system is.
-#include "report/chart_style.h"
+#include <fmt/format.h>
+
 #include "report/report_parts.h"
+#include "report/theme.h"
 
 namespace cait {
+
+namespace {
+
+std::string key_rules() {
+    std::string css;
+    for (std::size_t i = 1; i <= kLineColours + 1; ++i)
+        css += fmt::format("i.s{0} {{ background: var(--s{0}); }}\n", i);
+    for (std::size_t i = 0; i < kCloudColours; ++i)
+        css += fmt::format("i.c{0} {{ background: var(--c{0}); }}\n", i);
+    return css;
+}
+
+}  // namespace
 
 std::string report_style() {
     return palette_variables() + R"css(* { box-sizing: border-box; }
@@ -35,11 +50,10 @@ figure { margin: 0; }
 .legend b { color: var(--ink); font-weight: 600; }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 6px; }
 .key.square { border-radius: 0; }
+i.key.dash { height: 4px; border-radius: 0; vertical-align: middle; opacity: .7; }
 svg { display: block; width: 100%; height: auto; }
 )css" + chart_rules() +
-           R"css(i.s1 { background: var(--s1); } i.s2 { background: var(--s2); } i.s3 { background: var(--s3); }
-i.s4 { background: var(--s4); } i.s5 { background: var(--s5); }
-.square { max-width: 360px; }
+           key_rules() + R"css(.square { max-width: 360px; }
 .scroll { overflow-x: auto; }
 .scroll svg { max-width: none; }
 .split { display: flex; height: 26px; gap: 2px; border-radius: 6px; overflow: hidden;

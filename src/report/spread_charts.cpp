@@ -25,10 +25,10 @@ std::string fine_number(double value, ChartUnit unit) {
 }
 
 std::string spread_legend(const Spread& spread, ChartUnit unit) {
-    std::string html = legend_entry(0, "mean", fine_number(spread.mean, unit));
-    if (spread.deviation) html += legend_entry(0, "±", fine_number(*spread.deviation, unit));
-    return html + legend_entry(0, "from", fine_number(spread.least, unit)) +
-           legend_entry(0, "to", fine_number(spread.most, unit));
+    std::string html = legend_entry("", "mean", fine_number(spread.mean, unit));
+    if (spread.deviation) html += legend_entry("", "±", fine_number(*spread.deviation, unit));
+    return html + legend_entry("", "from", fine_number(spread.least, unit)) +
+           legend_entry("", "to", fine_number(spread.most, unit));
 }
 
 // Between two lines over the same x.
@@ -130,7 +130,7 @@ std::string band_chart_html(const BandChart& chart) {
                             plane.down(spread.mean));
     svg += fmt::format("<path class=\"line s1\" d=\"{}\"/>\n", path);
     const auto& [last, spread] = chart.points.back();
-    const std::string at = legend_entry(0, chart.x_label, chart_number(last, ChartUnit::number));
+    const std::string at = legend_entry("", chart.x_label, chart_number(last, ChartUnit::number));
     return chart_figure(chart.title, at + spread_legend(spread, chart.unit), svg);
 }
 
@@ -153,7 +153,7 @@ std::string scatter_chart_html(const ScatterChart& chart) {
             i < chart.names.size() ? html_text(chart.names[i]) : "");
     const auto r = correlation(chart.points);
     return chart_figure(chart.title,
-                        r ? legend_entry(0, "correlation", fmt::format("{:.2f}", *r)) : "", svg);
+                        r ? legend_entry("", "correlation", fmt::format("{:.2f}", *r)) : "", svg);
 }
 
 }  // namespace cait

@@ -10,10 +10,10 @@
 #include "image/codec/decode.h"
 #include "image/codec/encode.h"
 #include "image/draw/heat_map.h"
+#include "inside/attention_map.h"
 #include "measure/finite_logits.h"
 #include "measure/top_answers.h"
 #include "models/catalogue.h"
-#include "session/attention_map.h"
 
 namespace cait {
 

@@ -20,7 +20,8 @@ std::vector<std::string> taps_of(const ModelSpec& spec) {
     return test::offered_taps(
         spec, {"logits", "features", "tokens", "class_attention.0", "class_attention.1",
                "self_attention.0", "self_attention.1", "residual_ratio.0", "residual_ratio.1",
-               "layer_attention", "logits_class", "logits_dist", "logits_aux", "token_logits"});
+               "class_tokens.0", "class_tokens.1", "layer_attention", "logits_class", "logits_dist",
+               "logits_aux", "token_logits"});
 }
 
 Outputs run_plan(const engine::Plan& plan, const Tensor& images, std::int64_t first,

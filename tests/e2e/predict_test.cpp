@@ -1,4 +1,4 @@
-// `cait predict` and `cait attend` with files as people have them: names, folders, broken images,
+// `cait predict` with files as people have them: names, folders, broken images,
 // full disks.
 #include <gmock/gmock.h>
 
@@ -55,10 +55,6 @@ TEST_F(Predict, AnUnreadableImageCostsOnlyItsOwnAnswer) {
     const Finished none = cait(Words{"predict", path("bad.png")} + kWeights);
     EXPECT_EQ(none.status, 1);
     EXPECT_EQ(none.out, "");
-    const Finished look = cait(Words{"attend", "--output", path("look.png")} + images + kWeights);
-    EXPECT_EQ(look.status, 1);
-    EXPECT_THAT(look.err, HasSubstr("bad.png: expected"));
-    EXPECT_TRUE(std::filesystem::exists(path("look.png")));
 }
 
 TEST_F(Predict, AnswersThatCannotBePrintedAreAnError) {
@@ -100,58 +96,7 @@ TEST_F(Predict, AFileGivesTheClassesTheirNames) {
                 HasSubstr("green thing "));
 }
 
-TEST_F(Predict, AttentionIsDrawnOverTheWholePhotograph) {
-    data_test::put(folder_ / "wide.png", data_test::png(data_test::numbered_image(7, 900, 300)));
-    ASSERT_EQ(
-        cait(Words{"attend", path("wide.png"), "--output", path("look.png")} + kWeights).status, 0);
-    const Image one = read_image(path("look.png"));
-    EXPECT_GT(one.width, 2 * 900);  // the photograph and the map beside it, pixel for pixel
-    EXPECT_LT(one.width, 2 * 1000);
-    ASSERT_EQ(cait(Words{"attend", path("wide.png"), path("a.png"), path("b.png"), "--output",
-                         path("grid.jpg")} +
-                   kWeights)
-                  .status,
-              0);
-    const Image grid = read_image(path("grid.jpg"));
-    EXPECT_GT(grid.width, 6 * 640);
-    EXPECT_LT(grid.height, 900);  // one row
-}
-
-// The photograph is red on the left and blue on the right; the model looks for each class where its
-// colour is. Figure 5.6 of the thesis: the likeliest three, each with its own map.
-TEST_F(Predict, AMapPerClassIsDrawnUnderTheNameOfItsClass) {
-    test::looking_model().save(folder_ / "looking.safetensors");
-    data_test::put(folder_ / "two.png", data_test::png(test::red_and_blue(256)));
-    const Words attend{"attend", "--weights", path("looking.safetensors"), path("two.png")};
-    ASSERT_EQ(cait(attend + Words{"--output", path("look.png")}).status, 0);
-    const Image sheet = read_image(path("look.png"));
-    EXPECT_GT(sheet.width, 4 * 256);  // the photograph and three maps
-    EXPECT_LT(sheet.width, 5 * 256);
-    // Mean brightness of the left and the right half of a tile, a band in its middle.
-    const auto halves = [&](std::int64_t tile) {
-        const std::int64_t width = sheet.width / 4, left = tile * width;
-        std::array<double, 2> sums{};
-        for (std::int64_t y = sheet.height * 2 / 5; y < sheet.height / 2; ++y)
-            for (std::int64_t x = left + width / 8; x < left + width * 7 / 8; ++x)
-                for (std::int64_t c = 0; c < 3; ++c)
-                    sums[x < left + width / 2 ? 0 : 1] += sheet.row(y)[3 * x + c];
-        return sums;
-    };
-    EXPECT_GT(halves(1)[0], 1.5 * halves(1)[1]);        // red, the first answer
-    EXPECT_LT(1.5 * halves(2)[0], halves(2)[1]);        // blue
-    EXPECT_NEAR(halves(3)[0] / halves(3)[1], 1, 0.25);  // grey looks everywhere
-    ASSERT_EQ(cait(attend + Words{"--heads", "--output", path("rows.png")}).status, 0);
-    const Image rows = read_image(path("rows.png"));
-    EXPECT_LT(rows.width, 4 * 256);  // the photograph, the mean and the one head
-    EXPECT_GT(rows.height, 3 * 256);
-}
-
 TEST_F(Predict, WrongWordsAreFoundBeforeAnythingIsRead) {
-    const Words attend = Words{"attend", path("a.png"), "--weights", path("none.pth"), "--output"};
-    expect_refused(cait(attend + Words{path("no/folder/look.png")}), 1,
-                   {"look.png: cannot create"});
-    expect_refused(cait(attend + Words{path("look.bmp")}), 2, {"look.bmp", ".png"});
-    expect_refused(cait(attend + Words{folder_.string() + "/a.png/"}), 2, {});
     expect_refused(cait({"predict", "--weights", path("none.pth")}), 2, {"image files or --data"});
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "e2e/tiny_models.h"
+#include "image/codec/decode.h"
 #include "unit/data/support.h"
 
 namespace cait::e2e {
@@ -104,6 +105,9 @@ TEST_F(Study, MakesAllAnalysesInOnePage) {
                     AllOf(HasSubstr("<svg xmlns"), HasSubstr("prefers-color-scheme: dark"),
                           Not(HasSubstr("var(--"))))
             << file;
+    const Image map = read_image(path("charts/tsne-A-m-class.png"));
+    EXPECT_EQ(map.width, 2 * 420);
+    EXPECT_GT(map.height, 2 * 420);
     EXPECT_EQ(json(all)["models"], found["models"]);  // nothing is left to chance
 }
 

@@ -119,7 +119,8 @@ inline std::vector<std::string> offered_taps(const ModelSpec& spec,
 inline std::vector<std::string> taps_of_every_kind(const ModelSpec& spec) {
     return offered_taps(
         spec, {"logits", "features", "tokens", "residual_ratio.0", "residual_ratio.1",
-               "self_attention.0", "self_attention.1", "class_attention.0", "layer_attention"});
+               "self_attention.0", "self_attention.1", "class_attention.0", "class_tokens.0",
+               "class_tokens.1", "layer_attention"});
 }
 
 }  // namespace cait::test

@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "cait/error.h"
 #include "image/draw/draw.h"
+#include "image/ops/colour_convert.h"
 
 namespace cait {
 
 namespace {
-
-// Stops at equal distances; between them colours are mixed.
-constexpr std::array<std::array<double, 3>, 6> kStops = {
-    {{4, 3, 24}, {68, 16, 104}, {143, 38, 100}, {213, 72, 66}, {249, 146, 38}, {252, 250, 180}}};
 
 // Map values as an 8-bit image, which the resizer takes.
 Image as_grey(const HeatMap& map) {
@@ -23,14 +19,10 @@ Image as_grey(const HeatMap& map) {
         std::int64_t(map.values.size()) != map.width * map.height)
         throw Error(fmt::format("[heat_map] expected {}x{} values, found {}", map.width, map.height,
                                 map.values.size()));
-    for (const float value : map.values)
-        if (!std::isfinite(value)) throw Error("[heat_map] a value is not finite");
-    const auto [least, most] = std::minmax_element(map.values.begin(), map.values.end());
-    const double range = std::max(double(*most) - double(*least), 1e-12);
+    const std::vector<float> unit = normalised(map.values);
     Image grey = Image::blank(map.width, map.height, 1);
-    for (std::size_t i = 0; i < map.values.size(); ++i)
-        grey.pixels[i] =
-            std::uint8_t(std::lround(255 * (double(map.values[i]) - double(*least)) / range));
+    for (std::size_t i = 0; i < unit.size(); ++i)
+        grey.pixels[i] = std::uint8_t(std::lround(255 * unit[i]));
     return grey;
 }
 
@@ -48,6 +40,7 @@ struct Stretch {
             throw Error(fmt::format("[heat_map] expected a place inside the image, found {} to {}",
                                     from, to));
     }
+    bool covers(std::int64_t place) const { return place >= inside_start && place < end; }
 };
 
 constexpr double kOutside = 0.4;  // brightness of what the map does not cover
@@ -58,43 +51,76 @@ void mix(std::uint8_t* pixel, const Colour& colour, double strength) {
             std::lround(double(pixel[c]) * (1 - strength) + double(colour[c]) * strength));
 }
 
+// A map at the size of what it covers of an image.
+class Enlarged {
+public:
+    Enlarged(const HeatMap& map, const Box& where, const Image& image)
+        : across_(where.left, where.right, image.width),
+          down_(where.top, where.bottom, image.height) {
+        ResizeWorkspace workspace;
+        resize(as_grey(map),
+               ResizeTarget{across_.size, down_.size, across_.inside_start - across_.start,
+                            down_.inside_start - down_.start, across_.end - across_.inside_start,
+                            down_.end - down_.inside_start},
+               Filter::bicubic, false, values_, workspace);
+    }
+
+    const Image& values() const { return values_; }
+
+    // Calls draw(pixel, value) where the map is; elsewhere pixels get darker. The canvas is RGB.
+    template <class Draw>
+    void for_pixels(Image& canvas, const Draw& draw) const {
+        for (std::int64_t y = 0; y < canvas.height; ++y)
+            for (std::int64_t x = 0; x < canvas.width; ++x) {
+                std::uint8_t* pixel = canvas.row(y) + 3 * x;
+                if (down_.covers(y) && across_.covers(x))
+                    draw(pixel, values_.row(y - down_.inside_start)[x - across_.inside_start]);
+                else
+                    mix(pixel, {}, 1 - kOutside);
+            }
+    }
+
+private:
+    Stretch across_, down_;
+    Image values_;  // grey
+};
+
 }  // namespace
 
-Colour heat_colour(double value) {
-    const double place = std::clamp(value, 0.0, 1.0) * double(kStops.size() - 1);
-    const std::size_t below = std::min(std::size_t(place), kStops.size() - 2);
-    const double share = place - double(below);
-    const auto mixed = [&](std::size_t c) {
-        return std::uint8_t(
-            std::lround(kStops[below][c] * (1 - share) + kStops[below + 1][c] * share));
-    };
-    return {mixed(0), mixed(1), mixed(2)};
+std::vector<float> normalised(std::span<const float> values) {
+    for (const float value : values)
+        if (!std::isfinite(value)) throw Error("[heat_map] a value is not finite");
+    std::vector<float> unit(values.size());
+    if (values.empty()) return unit;
+    const auto [least, most] = std::ranges::minmax(values);
+    const double range = double(most) - double(least);
+    for (std::size_t i = 0; range > 0 && i < values.size(); ++i)
+        unit[i] = float((double(values[i]) - double(least)) / range);
+    return unit;
 }
 
 Image overlay(const Image& image, const HeatMap& map, const Box& where, double strength) {
-    const Image grey = as_grey(map);
-    const Stretch across(where.left, where.right, image.width);
-    const Stretch down(where.top, where.bottom, image.height);
-    Image heat;
-    ResizeWorkspace workspace;
-    resize(grey,
-           ResizeTarget{across.size, down.size, across.inside_start - across.start,
-                        down.inside_start - down.start, across.end - across.inside_start,
-                        down.end - down.inside_start},
-           Filter::bicubic, false, heat, workspace);
+    const Enlarged heat(map, where, image);
     Image result = Image::blank(image.width, image.height, 3);
     paste(result, image, 0, 0);
-    for (std::int64_t y = 0; y < image.height; ++y)
-        for (std::int64_t x = 0; x < image.width; ++x) {
-            std::uint8_t* pixel = result.row(y) + 3 * x;
-            if (y >= down.inside_start && y < down.end && x >= across.inside_start &&
-                x < across.end) {
-                const std::uint8_t value = heat.row(y - down.inside_start)[x - across.inside_start];
-                mix(pixel, heat_colour(double(value) / 255), strength);
-            } else {
-                mix(pixel, {}, 1 - kOutside);
-            }
-        }
+    heat.for_pixels(result, [&](std::uint8_t* pixel, std::uint8_t value) {
+        mix(pixel, heat_colour(double(value) / 255), strength);
+    });
+    return result;
+}
+
+Image saliency(const Image& image, const HeatMap& map, const Box& where) {
+    const Enlarged heat(map, where, image);
+    Image grey = image;
+    to_grey(grey);
+    Image result = Image::blank(image.width, image.height, 3);
+    paste(result, grey, 0, 0);
+    const auto [least, most] = std::ranges::minmax(heat.values().pixels);
+    const double range = std::max(double(most) - double(least), 1.0);
+    heat.for_pixels(result, [&](std::uint8_t* pixel, std::uint8_t value) {
+        const double strength = (double(value) - double(least)) / range;
+        std::ranges::copy(cividis_colour(strength * double(pixel[0]) / 255), pixel);
+    });
     return result;
 }
 

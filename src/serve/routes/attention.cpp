@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "image/codec/decode.h"
+#include "inside/attention_map.h"
 #include "measure/top_answers.h"
 #include "report/html.h"
-#include "session/attention_map.h"
 
 namespace cait::serve {
 

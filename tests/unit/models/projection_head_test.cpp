@@ -140,5 +140,15 @@ TEST(ProjectionHead, AWrongKeyNamesTheRightOnes) {
     }
 }
 
+TEST(ProjectionHead, IsAmongTheTapsOfItsModelAlone) {
+    const std::set<std::string> plain = offered_taps(configure("deit_tiny_patch16_224", kTiny));
+    std::set<std::string> with_head =
+        offered_taps(configure("deit_tiny_patch16_224", with(kTiny, kMlp)));
+    EXPECT_TRUE(plain.contains("features"));
+    EXPECT_FALSE(plain.contains("projection"));
+    EXPECT_EQ(with_head.erase("projection"), 1U);
+    EXPECT_EQ(with_head, plain);
+}
+
 }  // namespace
 }  // namespace cait

@@ -5,7 +5,7 @@
 #include "cait/c.h"
 #include "cait/error.h"
 #include "image/codec/decode.h"
-#include "session/attention_map.h"
+#include "inside/attention_map.h"
 #include "support/looking_model.h"
 #include "support/small_models.h"
 #include "unit/data/support.h"

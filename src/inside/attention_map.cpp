@@ -1,4 +1,4 @@
-#include "session/attention_map.h"
+#include "inside/attention_map.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,96 @@
+#include "report/figure.h"
+
+#include <algorithm>
+
+#include "core/atomic_file.h"
+#include "image/codec/encode.h"
+#include "image/draw/draw.h"
+#include "report/chart_frame.h"
+#include "report/html.h"
+
+namespace cait {
+
+namespace {
+
+constexpr double kMargin = 12;
+constexpr double kLetter = 6;  // width of one, in both fonts
+constexpr double kSquare = 10;
+
+std::string key_text(const FigureKey& key) {
+    return key.value.empty() ? key.name : key.name + " " + key.value;
+}
+
+// A line where lines differ by their dashes, a dot where marks differ by their shape.
+void draw_key(Drawing& drawing, const std::string& style, double left, double top) {
+    const double middle = top + 1 + kSquare / 2;
+    if (style.empty()) return;
+    if (style.ends_with(" dash"))
+        drawing.add(
+            Drawing::Path{"line " + style, {{left - 2, middle}, {left + kSquare + 2, middle}}});
+    else if (style.starts_with("c") && !style.ends_with(" square"))
+        drawing.add(Drawing::Disc{"key " + style, {left + kSquare / 2, middle}, kSquare / 2, ""});
+    else
+        drawing.add(Drawing::Rectangle{"key " + style, left, top + 1, kSquare, kSquare});
+}
+
+// Keys beside each other, in as many rows as they need. Returns where the last row ends.
+double draw_keys(Drawing& drawing, const std::vector<FigureKey>& keys, double top) {
+    constexpr double kRow = 16, kGap = 18;
+    double left = kMargin, base = top;
+    for (const FigureKey& key : keys) {
+        const std::string text = key_text(key);
+        const double square = key.style.empty() ? 0 : kSquare + 6;
+        const double width = square + double(text_width(text));
+        if (left > kMargin && left + width > drawing.width() - kMargin) {
+            left = kMargin;
+            base += kRow;
+        }
+        draw_key(drawing, key.style, left, base);
+        drawing.add(Drawing::Text{"strong", {left + square, base + 10}, text});
+        left += width + kGap;
+    }
+    return keys.empty() ? top : base + kRow;
+}
+
+}  // namespace
+
+std::string figure_html(const Figure& figure) {
+    if (figure.empty()) return {};
+    std::string legend =
+        figure.label.empty() ? "" : "<span>" + html_text(figure.label) + "</span> ";
+    for (const FigureKey& key : figure.keys)
+        legend += legend_entry(key.style, key.name, key.value);
+    return chart_figure(figure.title, legend, figure.drawing.svg(), figure.drawing.width(),
+                        figure.drawing.height());
+}
+
+Drawing whole_drawing(const Figure& figure) {
+    constexpr double kTitle = 34, kLabel = 16;
+    Drawing head(figure.drawing.width(), 0);
+    // A title that is too long for the picture is cut there, not in the page.
+    const auto letters = std::size_t((figure.drawing.width() - 2 * kMargin) / kLetter);
+    head.add(Drawing::Text{"title",
+                           {kMargin, 22},
+                           fit_text(figure.title, std::int64_t(letters) * std::int64_t(kLetter))});
+    double height = kTitle;
+    if (!figure.label.empty()) {
+        head.add(Drawing::Text{"tick", {kMargin, height + 6}, figure.label});
+        height += kLabel;
+    }
+    height = draw_keys(head, figure.keys, height);
+    Drawing whole(figure.drawing.width(), height + figure.drawing.height() + 6);
+    whole.add(head, 0);
+    whole.add(figure.drawing, height);
+    return whole;
+}
+
+void write_figure(const std::filesystem::path& folder, const Figure& figure) {
+    if (figure.empty()) return;
+    const Drawing whole = whole_drawing(figure);
+    AtomicFile svg(folder / (figure.name + ".svg"));
+    svg.write(svg_file(whole, figure.title));
+    svg.commit();
+    write_image(folder / (figure.name + ".png"), rasterised(whole, kLightTheme));
+}
+
+}  // namespace cait

@@ -1,0 +1,233 @@
+// What `cait analyze` measures inside a model, against plain formulas and NumPy's numbers
+// (tests/golden/make_analyses.py).
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "inside/layer_values.h"
+#include "inside/map_similarity.h"
+#include "inside/patch_filters.h"
+#include "session/engine_executor.h"
+#include "support/small_models.h"
+#include "unit/data/support.h"
+
+namespace cait {
+namespace {
+
+using data_test::error_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SettingList small(const SettingList& more) {
+    SettingList settings = test::kSmall;
+    settings.insert(settings.end(), more.begin(), more.end());
+    return settings;
+}
+
+// With lively weights, so that nothing is zero or the same everywhere.
+Model lively(const std::string& name, const SettingList& settings) {
+    const Model model = Model::create(name, settings, 5);
+    return model.with_weights(test::lively_weights(record(model.spec())));
+}
+
+TEST(Branches, AreNamedByLayerAndKind) {
+    const auto of = [](const char* name, const SettingList& settings) {
+        std::string text;
+        for (const RatioTap& tap : ratio_taps(configure(name, settings)))
+            text += fmt::format("{}{} ", tap.branch.layer,
+                                (tap.branch.of_class ? "c" : "") +
+                                    std::string(tap.branch.kind == BranchKind::mlp ? "m" : "a"));
+        return text;
+    };
+    EXPECT_EQ(of("deit_tiny_patch16_224", test::kSmall), "0a 0m 1a 1m ");
+    EXPECT_EQ(of("cait_xxs24_224", test::kSmall), "0a 0m 1a 1m 2ca 2cm 3ca 3cm ");
+    EXPECT_EQ(of("deit3_small_patch16_18x2", test::kSmall), "0a 0a 0m 0m 1a 1a 1m 1m ");
+    EXPECT_EQ(of("patchconvnet_s60", test::kSmall), "0a 1a 2ca 2cm ");
+    SettingList mlp = test::kSmall;
+    std::erase_if(mlp, [](const auto& setting) { return setting.first == "heads"; });
+    EXPECT_EQ(of("resmlp_12_224", mlp), "0a 0m 1a 1m ");
+    mlp.emplace_back("communication", "none");
+    EXPECT_EQ(of("resmlp_12_224", mlp), "0m 1m ");
+}
+
+// The scaled branch is what a block adds: its output less its input, layer by layer.
+TEST(ResidualRatios, AreTheNormOfWhatIsAddedOverWhatItIsAddedTo) {
+    const Model model = lively("cait_xxs24_224", test::kSmall);
+    const EngineExecutor executor(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 5);
+    const std::vector<BranchRatio> ratios = residual_ratios(model, executor, {images, 2});
+    ASSERT_EQ(ratios.size(), 8U);
+    const auto taps = executor.run(images, {"residual_ratio.3"});
+    double sum = 0, squares = 0;
+    for (const float value : taps.at("residual_ratio.3").floats()) sum += double(value);
+    for (const float value : taps.at("residual_ratio.3").floats())
+        squares += std::pow(double(value) - sum / 5, 2);
+    EXPECT_NEAR(ratios[3].mean, sum / 5, 1e-6);
+    EXPECT_NEAR(ratios[3].deviation, std::sqrt(squares / 5), 1e-6);
+    EXPECT_EQ(ratios[3].branch.layer, 1);
+    EXPECT_EQ(ratios[3].branch.kind, BranchKind::mlp);
+    EXPECT_GT(ratios[3].mean, 0);
+    const Model convnet = Model::create("resnet18", {{"image_size", "32"}, {"width", "4"}});
+    EXPECT_THAT(error_of([&] {
+                    residual_ratios(convnet, executor, {images, 2});
+                }),
+                HasSubstr("resnet18: expected a model whose residual branches can be measured"));
+}
+
+TEST(LayerScales, AreReadFromTheBranchWeights) {
+    Model model = Model::create("cait_xxs24_224", small({{"residual_init", "0.25"}}), 5);
+    std::map<std::string, Tensor> weights = model.weights();
+    Tensor gamma = Tensor::zeros(DType::f32, {24});
+    gamma.mutable_floats()[0] = -3;
+    gamma.mutable_floats()[1] = 1;
+    weights["blocks.1.gamma_2"] = gamma;
+    model = model.with_weights(std::move(weights));
+    const std::vector<BranchScale> scales = layer_scales(model);
+    ASSERT_EQ(scales.size(), 8U);  // two blocks and two class layers
+    EXPECT_NEAR(scales[0].mean, 0.25, 1e-6);
+    EXPECT_EQ(scales[3].branch.layer, 1);
+    EXPECT_EQ(scales[3].branch.kind, BranchKind::mlp);
+    EXPECT_NEAR(scales[3].mean, 4.0 / 24, 1e-6);
+    EXPECT_EQ(scales[3].least, 0);
+    EXPECT_EQ(scales[3].most, 3);
+    EXPECT_EQ(scales[7].branch.layer, 3);
+    EXPECT_THAT(error_of([] { layer_scales(Model::create("vit_tiny_patch16_224", test::kSmall)); }),
+                HasSubstr("expected a model whose residual branches have weights"));
+}
+
+TEST(TokenCosines, StartWithTheTokensThemselvesAndEndWithTheHeadsInputs) {
+    const Model model = lively("deit_tiny_distilled_patch16_224", test::kSmall);
+    const EngineExecutor executor(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 3);
+    const std::vector<double> cosines = token_cosines(model, executor, {images, 2});
+    ASSERT_EQ(cosines.size(), 3U);  // before the first block, after each of the two
+    // Tokens with their positions, which no image changes.
+    const auto token = [&](const char* name, std::size_t place) {
+        std::vector<double> values;
+        for (std::size_t k = 0; k < 24; ++k)
+            values.push_back(double(model.weights().at(name).floats()[k]) +
+                             double(model.weights().at("pos_embed").floats()[place * 24 + k]));
+        return values;
+    };
+    const std::vector<double> a = token("cls_token", 0), b = token("dist_token", 1);
+    double ab = 0, aa = 0, bb = 0;
+    for (std::size_t k = 0; k < 24; ++k) {
+        ab += a[k] * b[k];
+        aa += a[k] * a[k];
+        bb += b[k] * b[k];
+    }
+    EXPECT_NEAR(cosines[0], ab / std::sqrt(aa * bb), 1e-5);
+    for (const double cosine : cosines) EXPECT_LT(std::fabs(cosine), 1);
+    EXPECT_NE(cosines[1], cosines[2]);
+    // CaiT's tokens meet in its class layers, two class tokens of DeiT in all blocks.
+    for (const auto& [name, more, count] :
+         {std::tuple{"cait_xxs24_224", SettingList{{"distill_token", "true"}}, 3U},
+          {"cait_xxs24_224",
+           SettingList{{"distill_token", "true"}, {"class_stage", "token"}, {"class_insert", "1"}},
+           2U},
+          {"deit_tiny_patch16_224", SettingList{{"class_tokens", "2"}}, 3U}}) {
+        const Model other = lively(name, small(more));
+        const EngineExecutor runs(other, {.threads = 1});
+        EXPECT_EQ(token_cosines(other, runs, {images, 2}).size(), count) << name;
+    }
+    const Model one = Model::create("deit_tiny_patch16_224", test::kSmall);
+    EXPECT_THAT(error_of([&] {
+                    token_cosines(one, executor, {images, 2});
+                }),
+                HasSubstr("distillation token"));
+}
+
+std::vector<float> maps_of_layer(int layer) {
+    constexpr int kHeads = 2, kTokens = 4;
+    std::vector<float> maps;
+    for (int h = 0; h < kHeads; ++h)
+        for (int i = 0; i < kTokens; ++i) {
+            const auto score = [&](int k) {
+                return std::exp(3 * std::sin(1.0 + 7 * layer + 3 * h + 2 * i + k * k));
+            };
+            double sum = 0;
+            for (int k = 0; k < kTokens; ++k) sum += score(k);
+            for (int k = 0; k < kTokens; ++k) maps.push_back(float(score(k) / sum));
+        }
+    return maps;
+}
+
+TEST(MapSimilarity, EqualsNumPys) {
+    const std::vector<float> maps[] = {maps_of_layer(0), maps_of_layer(1), maps_of_layer(2)};
+    MapSimilarity sum;
+    for (int half = 0; half < 2; ++half)  // two images that are the same
+        add_similarity({maps[0], maps[1], maps[2]}, 4, 0.5, sum);
+    EXPECT_THAT(sum.cosine,
+                testing::Pointwise(testing::DoubleNear(1e-6), {1.0, 0.877884466, 0.478277776,  //
+                                                               0.877884466, 1.0, 0.703605863,  //
+                                                               0.478277776, 0.703605863, 1.0}));
+    EXPECT_THAT(sum.similar, ElementsAre(0.875, 0.625));
+}
+
+TEST(MapSimilarity, OfAModelComparesItsLayers) {
+    const Model model = lively("vit_tiny_patch16_224", test::kSmall);
+    const EngineExecutor executor(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 2);
+    const MapSimilarity found = map_similarity(model, executor, images);
+    ASSERT_EQ(found.layers, 2U);
+    EXPECT_NEAR(found.cosine[0], 1, 1e-6);
+    EXPECT_NEAR(found.cosine[1], found.cosine[2], 1e-12);
+    EXPECT_LT(found.cosine[1], 1);
+    SettingList settings = test::kSmall;
+    std::erase_if(settings, [](const auto& setting) { return setting.first == "heads"; });
+    const Model mlp = Model::create("resmlp_12_224", settings);
+    EXPECT_THAT(error_of([&] { map_similarity(mlp, executor, images); }),
+                HasSubstr("two layers of self-attention, found 0"));
+}
+
+Model small_resmlp() {
+    SettingList settings = test::kSmall;
+    std::erase_if(settings, [](const auto& setting) { return setting.first == "heads"; });
+    settings.front() = {"image_size", "64"};  // 8x8 patches
+    return Model::create("resmlp_12_224", settings, 5);
+}
+
+TEST(PatchFilters, ShowTheRowsOfTheCentralPatches) {
+    Model model = small_resmlp();
+    std::map<std::string, Tensor> weights = model.weights();
+    Tensor identity = Tensor::zeros(DType::f32, {64, 64});
+    for (std::size_t i = 0; i < 64; ++i) identity.mutable_floats()[i * 65] = i % 2 == 0 ? 2 : -1;
+    weights["blocks.1.attn.weight"] = identity;
+    model = model.with_weights(std::move(weights));
+    const std::vector<PatchFilters> filters = patch_filters(model);
+    ASSERT_EQ(filters.size(), 2U);
+    EXPECT_EQ(filters[1].layer, 1);
+    const Image& tiles = filters[1].tiles;
+    EXPECT_EQ(tiles.width, 6 * 9 - 1);
+    const auto at = [&](std::int64_t x, std::int64_t y) {
+        const std::uint8_t* pixel = tiles.row(y) + 3 * x;
+        return std::array<int, 3>{pixel[0], pixel[1], pixel[2]};
+    };
+    // The first tile is patch (1, 1), number 9: its own place is its only number, a negative one.
+    EXPECT_GT(at(1, 1)[2], at(1, 1)[0] + 50);
+    EXPECT_EQ(at(0, 0)[0], at(0, 0)[2]);  // white: nothing
+    // The next one is patch (1, 2), whose number is positive.
+    EXPECT_GT(at(9 + 2, 1)[0], at(9 + 2, 1)[2] + 50);
+}
+
+TEST(PatchFilters, SparsityIsTheShareBelowATwentiethOfTheLargest) {
+    const std::vector<float> values = {1, -0.04F, 0.049F, 0.051F, 0, -0.5F, 0.01F, -0.06F};
+    EXPECT_EQ(sparsity(values), 0.5);
+    EXPECT_EQ(sparsity({}), 0);
+    Model model = small_resmlp();
+    std::map<std::string, Tensor> weights = model.weights();
+    Tensor sparse = Tensor::zeros(DType::f32, {64, 64});
+    sparse.mutable_floats()[7] = 1;
+    weights["blocks.0.attn.weight"] = sparse;
+    const std::vector<LayerSparsity> layers = matrix_sparsity(model.with_weights(weights));
+    ASSERT_EQ(layers.size(), 2U);
+    EXPECT_NEAR(layers[0].patches, 1 - 1.0 / 4096, 1e-12);
+    EXPECT_LT(layers[0].first, 0.3);
+    EXPECT_LT(layers[1].second, 0.3);
+    EXPECT_THAT(
+        error_of([] { patch_filters(Model::create("deit_tiny_patch16_224", test::kSmall)); }),
+        HasSubstr("expected a model that mixes patches by a matrix (ResMLP)"));
+}
+
+}  // namespace
+}  // namespace cait
