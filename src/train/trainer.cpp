@@ -57,7 +57,6 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
-    std::map<std::string, double> watched() const;
     bool has_accuracy() const {
         return has_classifier(recipe().loss.name) || has_memory(recipe().loss.name);
     }
@@ -316,17 +315,10 @@ void TrainingRun::record_step(double lr) {
          .loss = totals.loss / steps,
          .accuracy = totals.images == 0 ? 0 : totals.correct / double(totals.images),
          .has_accuracy = has_accuracy(),
-         .watched = watched(),
+         .watched = watched_of(parts_),
          .lr = lr,
          .images_per_second = each > 0 ? double(recipe().data.batch) / each : 0,
          .seconds_left = each * double(plan_.epochs * plan_.steps_per_epoch - state_.step)});
-}
-
-std::map<std::string, double> TrainingRun::watched() const {
-    std::map<std::string, double> result;
-    for (const char* name : {kSpread, kTeacherEntropy})
-        if (const auto found = parts_.find(name); found != parts_.end()) result.insert(*found);
-    return result;
 }
 
 // Named once: from there on nothing is learned, and nobody looks at hundreds of figures.
@@ -425,7 +417,7 @@ void TrainingRun::end_epoch() {
         report.images_per_second = double(totals.images) / totals.seconds;
     }
     report.has_accuracy = has_accuracy();
-    report.watched = watched();
+    report.watched = watched_of(parts_);
     watch_collapse();
     report.lr = learning_rate(schedule_, base_lr_, std::int64_t(plan_.steps_per_epoch),
                               std::int64_t(state_.step) - 1);

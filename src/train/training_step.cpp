@@ -207,10 +207,13 @@ std::vector<ViewPart::Group> TrainingStep::groups_of(const Batch& batch) const {
     std::vector<ViewPart::Group> groups;
     for (const ViewGroup& group : batch.views) {
         const std::int64_t rows = group.count * std::int64_t(batch.size);
+        const std::int64_t channels =
+            std::int64_t(group.pixels.size()) / (rows * group.height * group.width);
         // Nobody writes to a batch that is trained on.
         auto* pixels = const_cast<float*>(group.pixels.data());
         groups.push_back(
-            {at::from_blob(pixels, {rows, 3, group.height, group.width}, at::kFloat).to(device_),
+            {at::from_blob(pixels, {rows, channels, group.height, group.width}, at::kFloat)
+                 .to(device_),
              group.count});
     }
     return groups;

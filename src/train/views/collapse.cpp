@@ -20,6 +20,13 @@ at::Tensor spread_of(const at::Tensor& vectors) {
     return unit_rows(vectors.detach().to(at::kFloat)).std(0, /*unbiased=*/false).mean();
 }
 
+std::map<std::string, double> watched_of(const std::map<std::string, double>& parts) {
+    std::map<std::string, double> result;
+    for (const char* name : {kSpread, kTeacherEntropy})
+        if (const auto found = parts.find(name); found != parts.end()) result.insert(*found);
+    return result;
+}
+
 std::string collapse_in(const std::map<std::string, double>& watched, std::int64_t width,
                         std::int64_t outputs) {
     if (const auto spread = watched.find(kSpread); spread != watched.end()) {

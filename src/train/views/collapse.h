@@ -17,6 +17,9 @@ inline constexpr const char* kTeacherEntropy = "teacher_entropy";
 // point everywhere, 0 where all are alike.
 at::Tensor spread_of(const at::Tensor& vectors);
 
+// Those of a step's figures that are watched.
+std::map<std::string, double> watched_of(const std::map<std::string, double>& parts);
+
 // Why these figures mean a collapse, in words; empty: they do not. `width` is that of the vectors
 // whose spread it is, `outputs` that of the teacher's answers.
 std::string collapse_in(const std::map<std::string, double>& watched, std::int64_t width,
