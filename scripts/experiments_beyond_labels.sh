@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# The runs behind "Beyond labels" in docs/results.md: features learned from coarse labels or from none,
+# judged by fine ones. Two runs at a time, one thread each. A run that is there already is resumed or
+# skipped, so an interrupted call can be repeated. With a third word only that part: grafit or dino.
+# Usage: scripts/experiments_beyond_labels.sh CIFAR-100-FOLDER GROCERY-FOLDER RUNS [PART]
+set -euo pipefail
+[[ $# -ge 3 ]] || { sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+cifar=$(realpath "$1")
+grocery=$(realpath "$2")
+runs=$(realpath "$3")
+part=${4:-all}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cait=${CAIT:-build/cait}
+mkdir -p "$runs"
+
+# Sets `words` to those of a text, which may have several lines.
+split() { read -rd '' -a words <<<"$1" || true; }
+
+# uri SET LEVEL PART
+uri() {
+    case $1 in
+        cifar) echo "cifar100:$cifar?level=$2&split=$3" ;;
+        grocery) echo "csv:$grocery/${3/test/val}.csv?levels=super,coarse,fine&level=$2" ;;
+        fashion) echo "fashion-mnist:?split=$3" ;;
+    esac
+}
+
+# run NAME SET LEVEL RECIPE SETTING...: NAME.log has the command and what it printed.
+run() {
+    local name=$1 set=$2 level=$3 recipe=$4 setting
+    shift 4
+    if [[ -e $runs/$name/done ]]; then return; fi
+    local command=("$cait" train --resume "$runs/$name")
+    if [[ ! -e $runs/$name ]]; then
+        command=("$cait" train "$recipe" --data "$(uri "$set" "$level" train)" --val "$(uri "$set" "$level" test)"
+            --out "$runs/$name")
+        for setting in train.threads=1 data.threads=1 "$@"; do command+=(--set "$setting"); done
+    fi
+    echo "${command[*]}" >>"$runs/$name.log"
+    "${command[@]}" >>"$runs/$name.log" 2>&1 || { echo "$name failed" >&2; return 1; }
+    touch "$runs/$name/done"
+}
+
+# judge NAME SET TAP: NAME.json has kNN accuracy and retrieval at the finest level.
+judge() {
+    if [[ -e $runs/$1.json ]]; then return; fi
+    "$cait" eval --weights "$runs/$1/last.safetensors" --tap "$3" --data "$(uri "$2" fine test)" \
+        --knn "$(uri "$2" fine train)" --retrieval "$(uri "$2" fine train)" --json >"$runs/$1.json.new"
+    mv "$runs/$1.json.new" "$runs/$1.json"
+    echo "$1: $(python3 -c "import json,sys; d=json.load(open(sys.argv[1])); print(max(k['top1'] for k in d['knn']), d['retrieval']['map'])" "$runs/$1.json")"
+}
+
+declare -A settings=(
+    [trunk]="model.name=resnet18 model.width=16 head.hidden=512 head.outputs=128 augment.erase=0 schedule.warmup=1"
+    [cifar]="model.image_size=32 model.stem_kernel=3 model.stem_pool=false data.batch=128 eval.crop_ratio=1"
+    [grocery]="model.image_size=64 data.batch=64 data.mean=data eval.crop_ratio=1 schedule.warmup=5"
+    # One view of each image in an epoch, or two: as many epochs as show every method the same number of views.
+    [one]="views.name=none head.predictor=0"
+    [two]="views.count=2 head.predictor=512"
+    [ce]="loss.name=cross_entropy head.kind=none save.head=false eval.features=trunk"
+    [snca]="loss.name=knn head.kind=mlp"
+    [grafit-fc]="head.kind=linear"
+    [grafit]="head.kind=mlp"
+)
+declare -A views=([cifar]=10 [grocery]=200)
+
+# grafit SET METHOD SEED: trained on coarse labels, judged by fine ones.
+grafit() {
+    local shown=two tap=projection epochs=$((${views[$1]} / 2)) name=$1-$2-$3
+    if [[ $2 == ce || $2 == snca ]]; then shown=one epochs=${views[$1]}; fi
+    if [[ $2 == ce ]]; then tap=features; fi
+    split "${settings[trunk]} ${settings[$1]} ${settings[$shown]} ${settings[$2]} schedule.epochs=$epochs
+        eval.every=$epochs train.seed=$3"
+    run "$name" "$1" coarse grafit-cifar "${words[@]}"
+    judge "$name" "$1" "$tap"
+}
+
+if [[ -n ${CAIT_EXPERIMENT:-} ]]; then  # one of the lines below
+    split "$CAIT_EXPERIMENT"
+    "${words[@]}"
+    exit
+fi
+
+{
+    if [[ $part != dino ]]; then
+        for seed in 0 1 2; do
+            for set in cifar grocery; do
+                for method in ce snca grafit-fc grafit; do echo "grafit $set $method $seed"; done
+            done
+        done
+    fi
+} | xargs -P 2 -I{} env CAIT_EXPERIMENT={} scripts/experiments_beyond_labels.sh "$cifar" "$grocery" "$runs" "$part"
