@@ -51,26 +51,27 @@ judge() {
 }
 
 declare -A settings=(
-    [trunk]="model.name=resnet18 model.width=16 head.hidden=512 head.outputs=128 augment.erase=0 schedule.warmup=1"
+    [trunk]="model.name=resnet18 model.width=16 head.hidden=512 head.outputs=128 schedule.warmup=1
+        augment.policy=none augment.jitter=0.3 augment.erase=0 augment.scale=0.25,1"
     [cifar]="model.image_size=32 model.stem_kernel=3 model.stem_pool=false data.batch=128 eval.crop_ratio=1"
     [grocery]="model.image_size=64 data.batch=64 data.mean=data eval.crop_ratio=1 schedule.warmup=5"
-    # One view of each image in an epoch, or two: as many epochs as show every method the same number of views.
     [one]="views.name=none head.predictor=0"
-    [two]="views.count=2 head.predictor=512"
+    [two]="views.count=2 head.predictor=512 target.momentum=0.95"
     [ce]="loss.name=cross_entropy head.kind=none save.head=false eval.features=trunk"
     [snca]="loss.name=knn head.kind=mlp"
     [grafit-fc]="head.kind=linear"
     [grafit]="head.kind=mlp"
 )
-declare -A views=([cifar]=10 [grocery]=200)
+declare -A epochs=([cifar]=10 [grocery]=120)
 
-# grafit SET METHOD SEED: trained on coarse labels, judged by fine ones.
+# grafit SET METHOD SEED: trained on coarse labels, judged by fine ones. As in the thesis all methods have the same
+# number of steps; Grafit looks at two views of each image in a step, the others at one.
 grafit() {
-    local shown=two tap=projection epochs=$((${views[$1]} / 2)) name=$1-$2-$3
-    if [[ $2 == ce || $2 == snca ]]; then shown=one epochs=${views[$1]}; fi
+    local shown=two tap=projection name=$1-$2-$3
+    if [[ $2 == ce || $2 == snca ]]; then shown=one; fi
     if [[ $2 == ce ]]; then tap=features; fi
-    split "${settings[trunk]} ${settings[$1]} ${settings[$shown]} ${settings[$2]} schedule.epochs=$epochs
-        eval.every=$epochs train.seed=$3"
+    split "${settings[trunk]} ${settings[$1]} ${settings[$shown]} ${settings[$2]} schedule.epochs=${epochs[$1]}
+        eval.every=${epochs[$1]} train.seed=$3"
     run "$name" "$1" coarse grafit-cifar "${words[@]}"
     judge "$name" "$1" "$tap"
 }

@@ -76,6 +76,7 @@ void draw_fit(Figure& figure, const P& plane, const ChartRange& x, const ChartRa
               const PointChart& chart) {
     std::vector<std::pair<double, double>> points;
     for (const NamedPoint& point : chart.points) points.emplace_back(point.x, point.y);
+    if (points.size() < 3) return;  // a line goes through any two
     const std::optional<LineFit> fit = fit_line(points);
     if (!fit) return;
     ChartRange drawn = x;  // only where it is inside

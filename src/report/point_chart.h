@@ -32,7 +32,7 @@ struct PointChart {
     std::string name = {}, title = {}, x_label = {}, y_label = {};
     ChartUnit x_unit = ChartUnit::number, y_unit = ChartUnit::number;
     std::vector<NamedPoint> points = {};
-    bool fit = false;
+    bool fit = false;  // a line through three points or more
 };
 
 // Empty when there is no point. Names are written beside the points.

@@ -137,6 +137,8 @@ TEST(PointChart, NamesItsPointsAndColoursGroups) {
     const Figure fitted = point_figure(chart);
     EXPECT_THAT(fitted.drawing.svg(), HasSubstr("diagonal"));
     EXPECT_THAT(fitted.keys[0].value, HasSubstr("R2 = 1.000"));
+    chart.points.pop_back();  // a line through two points says nothing
+    EXPECT_THAT(point_figure(chart).drawing.svg(), Not(HasSubstr("diagonal")));
     // Where there is no room for a name it is left to the pointer: none lies over another.
     chart.points.clear();
     for (int i = 0; i < 60; ++i) chart.points.push_back({"a long name", 1, 0.7, ""});
