@@ -142,7 +142,9 @@ public:
         if (!arguments_.log.empty() && arguments_.log != "-") outputs.emplace_back(arguments_.log);
         enter_sandbox(outputs, Network::accepting);
         std::optional<serve::AccessLog> log = log_of(arguments_.log);
-        if (!arguments_.index.empty()) options.search = serve::open_vectors(arguments_.index);
+        if (!arguments_.index.empty())
+            options.search =
+                std::make_shared<serve::ImageSearch>(arguments_.index, arguments_.pictures);
         serve::Service service(std::move(sources), options);
         service.load_all();
         if (options.search)  // vectors of another model would find anything

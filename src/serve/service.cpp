@@ -39,6 +39,14 @@ double seconds_since(Clock::time_point then) {
     return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
+void answer(const Call& call, const std::function<Response()>& work) {
+    try {
+        call.reply(work());
+    } catch (...) {
+        call.reply(response_for(std::current_exception()));
+    }
+}
+
 }  // namespace
 
 Response response_for(const std::exception_ptr& error, bool in_engine) {
@@ -76,10 +84,12 @@ Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
       repository_(std::move(sources), options_.engine),
       workers_(options_.workers),
       batcher_(options_.delay),
-      loader_(1) {
+      loader_(1),
+      artist_(1) {
     add_repository_routes(*this);  // before a model's name can stand for anything
     add_protocol_routes(*this);
     add_image_routes(*this);
+    add_search_routes(*this);
     add_insight_routes(*this);
 }
 
@@ -139,12 +149,16 @@ void Service::reload() {
 }
 
 void Service::in_background(Call call, std::function<Response()> work) {
-    loader_.post([call = std::move(call), work = std::move(work)] {
-        try {
-            call.reply(work());
-        } catch (...) {
-            call.reply(response_for(std::current_exception()));
-        }
+    loader_.post([call = std::move(call), work = std::move(work)] { answer(call, work); });
+}
+
+void Service::draw(Call call, std::function<Response()> work) {
+    constexpr std::size_t kMost = 256;  // some pages, each with its pictures
+    if (undrawn_ >= kMost) throw HttpError(503, "server: too busy with pictures, try again");
+    ++undrawn_;
+    artist_.post([this, call = std::move(call), work = std::move(work)] {
+        if (!*call.request->gone) answer(call, work);
+        --undrawn_;
     });
 }
 

@@ -73,6 +73,8 @@ public:
     void compute(Call call, ServedModelPtr model, Prepare prepare);
     // On the thread that loads models.
     void in_background(Call call, std::function<Response()> work);
+    // On a thread that makes small pictures and delays nobody else; 503 where many wait for it.
+    void draw(Call call, std::function<Response()> work);
 
 private:
     struct Task;
@@ -93,6 +95,8 @@ private:
     WorkerPool workers_;
     Batcher batcher_;
     WorkerPool loader_;
+    std::atomic<std::size_t> undrawn_ = 0;
+    WorkerPool artist_;
 };
 
 // What an exception means to a client.
@@ -101,7 +105,8 @@ Response response_for(const std::exception_ptr& error, bool in_engine = false);
 // Routes, by subject.
 void add_protocol_routes(Service& service);    // /v2: health, metadata, infer
 void add_repository_routes(Service& service);  // /v2/repository
-void add_image_routes(Service& service);       // /classify, /embed, /search
+void add_image_routes(Service& service);       // /classify, /embed
+void add_search_routes(Service& service);      // /search
 void add_insight_routes(Service& service);     // /metrics, /stats, /openapi.json, /
 
 }  // namespace cait::serve

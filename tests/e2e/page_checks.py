@@ -1,6 +1,6 @@
 """The page of `cait serve` in a real browser: Debian's Chromium, driven by Playwright.
-Usage: page_checks.py CAIT MODEL MODEL [--vectors FILE] [--shots FOLDER]. Says what failed and exits with 1, with 77
-where the browser or Playwright is missing."""
+Usage: page_checks.py CAIT MODEL MODEL [--vectors FILE --pictures FOLDER] [--shots FOLDER]. Says what failed and exits
+with 1, with 77 where the browser or Playwright is missing."""
 import argparse
 import re
 import signal
@@ -158,10 +158,16 @@ def check_server_away(page: Page, server: Server) -> None:
 def check_similar(page: Page, searches: bool) -> None:
     upload(page, png())
     expect_answers(page)
-    if searches:
-        expect(page.locator("#neighbours li").first).to_be_visible(timeout=PATIENCE)
-    else:
+    if not searches:
         expect(page.locator("#similar")).to_be_hidden()
+        return
+    expect(page.locator("#neighbours li").first).to_be_visible(timeout=PATIENCE)
+    page.wait_for_function("""count => {
+        const pictures = [...document.querySelectorAll("#neighbours img")];
+        return pictures.length === count && pictures.every(one => one.naturalWidth > 1);
+    }""", arg=page.locator("#neighbours li").count() - 1)  # all but the one that was deleted
+    for picture in page.locator("#neighbours img").all():
+        expect(picture).to_have_attribute("alt", re.compile(r"Similar image: .*\.png"))
 
 
 def check_narrow(page: Page) -> None:
@@ -189,10 +195,11 @@ def main() -> int:
     parser.add_argument("cait")
     parser.add_argument("models", nargs=2)
     parser.add_argument("--vectors", help="an index, for similar images")
+    parser.add_argument("--pictures", help="folder of its images, of which one is missing")
     parser.add_argument("--shots", type=Path, help="where to put a picture of every check")
     options = parser.parse_args()
     server = Server([options.cait, "serve", *options.models,
-                     *(["--index", options.vectors] if options.vectors else [])])
+                     *(["--index", options.vectors, "--pictures", options.pictures] if options.vectors else [])])
     address = server.start()
     checks = {"upload": check_upload, "paste": check_paste, "drop": check_drop, "sliders": check_sliders,
               "compare": check_compare, "broken": check_broken, "sample": check_sample,

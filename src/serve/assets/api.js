@@ -5,20 +5,22 @@ export class Refused extends Error {}
 // Nobody answered.
 export class Away extends Error {}
 
-async function ask(path, options = {}) {
+async function answered(path, options = {}) {
   let answer;
   try {
     answer = await fetch(path, { cache: "no-store", ...options });
   } catch {
     throw new Away("The server does not answer.");
   }
-  if (answer.ok) return answer.json();
+  if (answer.ok) return answer;
   let words = `The server answered ${answer.status}.`;
   try {
     words = (await answer.json()).error || words;
   } catch { /* not JSON: the status has to do */ }
   throw new Refused(words);
 }
+
+const ask = async (path, options) => (await answered(path, options)).json();
 
 // {ready, pending, search, models: [{name, attention_layers, images_per_second, latency_ms, …}]}
 export function statistics() {
@@ -35,7 +37,11 @@ export async function classify(model, file, top) {
   return { answers: await ask(`classify?${query}`, { method: "POST", body: file }), attention: null };
 }
 
-export async function similar(file, count) {
-  const query = new URLSearchParams({ k: count });
-  return (await ask(`search?${query}`, { method: "POST", body: file })).found;
+// [{name, similarity, labels, picture}]: picture is the path of one where the server shows them.
+export async function similar(file) {
+  return (await ask("search", { method: "POST", body: file })).found;
+}
+
+export async function picture(path) {
+  return (await answered(path.replace(/^\//, ""))).blob();
 }

@@ -2,9 +2,9 @@
 import * as api from "./api.js";
 import { Panel } from "./panel.js";
 import { addSamples } from "./samples.js";
+import { items } from "./similar.js";
 import { watch } from "./live.js";
 
-const NEIGHBOURS = 12;
 const find = (id) => document.getElementById(id);
 const panels = [];
 let models = new Map();  // by name
@@ -58,13 +58,9 @@ async function show() {
 async function findSimilar(asked) {
   if (!searches) return;
   try {
-    const found = await api.similar(asked.file, NEIGHBOURS);
+    const found = await api.similar(asked.file);
     if (asked !== image) return;
-    find("neighbours").replaceChildren(...found.map(({ name, similarity, labels }) => {
-      const item = document.createElement("li");
-      item.textContent = [name, ...Object.values(labels), similarity.toFixed(3)].join(" · ");
-      return item;
-    }));
+    find("neighbours").replaceChildren(...items(found));
     find("similar").hidden = false;
   } catch (problem) {
     trouble(problem);
