@@ -1,5 +1,5 @@
 """The page of `cait serve` in a real browser: Debian's Chromium, driven by Playwright.
-Usage: page_checks.py CAIT MODEL MODEL [--vectors FILE --pictures FOLDER] [--shots FOLDER]. Says what failed and exits
+Usage: page_checks.py CAIT MODEL MODEL --vectors FILE --pictures FOLDER [--shots FOLDER]. Says what failed and exits
 with 1, with 77 where the browser or Playwright is missing."""
 import argparse
 import re
@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -22,6 +23,7 @@ if not Path(CHROMIUM).exists():
     print(f"page_checks: skipped, there is no {CHROMIUM}")
     sys.exit(SKIPPED)
 
+TOKEN = "correct-horse-battery"
 PATIENCE = 20_000  # milliseconds: a tiny model on a busy machine
 
 
@@ -155,19 +157,41 @@ def check_server_away(page: Page, server: Server) -> None:
     expect_answers(page)
 
 
-def check_similar(page: Page, searches: bool) -> None:
+def check_similar(page: Page) -> None:
     upload(page, png())
     expect_answers(page)
-    if not searches:
-        expect(page.locator("#similar")).to_be_hidden()
-        return
     expect(page.locator("#neighbours li").first).to_be_visible(timeout=PATIENCE)
     page.wait_for_function("""count => {
         const pictures = [...document.querySelectorAll("#neighbours img")];
         return pictures.length === count && pictures.every(one => one.naturalWidth > 1);
     }""", arg=page.locator("#neighbours li").count() - 1)  # all but the one that was deleted
     for picture in page.locator("#neighbours img").all():
-        expect(picture).to_have_attribute("alt", re.compile(r"Similar image: .*\.png"))
+        expect(picture).to_have_attribute("alt", re.compile(r"Similar image: .*\.(png|jpg)"))
+
+
+def check_token(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("#token")).to_be_focused()
+    expect(page.locator("main")).to_be_hidden()
+    check_accessible(page)
+    for wrong, words in (("guess", "does not take this token"), ("a b", "visible characters")):
+        page.fill("#token", wrong)
+        page.keyboard.press("Enter")
+        expect(page.locator("#locked")).to_contain_text(words)
+    page.fill("#token", TOKEN)
+    page.get_by_role("button", name="Use it").click()
+    expect(page.locator("#unlock")).to_be_hidden(timeout=PATIENCE)
+    check_similar(page)  # pictures need it as well
+    kept = page.evaluate("[JSON.stringify(sessionStorage), JSON.stringify(localStorage), document.cookie, location.href]")
+    assert TOKEN in kept[0] and not any(TOKEN in place for place in kept[1:]), kept
+    page.reload()
+    expect(page.locator(".panel select")).to_be_visible(timeout=PATIENCE)  # not asked again in this tab
+    page.evaluate("sessionStorage.setItem('cait-token', 'outdated')")  # as after the server's was changed
+    upload(page, png())
+    expect(page.locator("#token")).to_be_visible(timeout=PATIENCE)
+    page.fill("#token", TOKEN)
+    page.keyboard.press("Enter")
+    expect_answers(page)
 
 
 def check_narrow(page: Page) -> None:
@@ -194,17 +218,22 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("cait")
     parser.add_argument("models", nargs=2)
-    parser.add_argument("--vectors", help="an index, for similar images")
-    parser.add_argument("--pictures", help="folder of its images, of which one is missing")
+    parser.add_argument("--vectors", required=True, help="an index, for similar images")
+    parser.add_argument("--pictures", required=True, help="folder of its images, of which one is missing")
     parser.add_argument("--shots", type=Path, help="where to put a picture of every check")
     options = parser.parse_args()
     server = Server([options.cait, "serve", *options.models,
-                     *(["--index", options.vectors, "--pictures", options.pictures] if options.vectors else [])])
+                     "--index", options.vectors, "--pictures", options.pictures])
     address = server.start()
+    with tempfile.NamedTemporaryFile("w") as secret:
+        secret.write(TOKEN)
+        secret.flush()
+        guarded = Server([*server.words, "--token-file", secret.name])
+        guarded_address = guarded.start()
     checks = {"upload": check_upload, "paste": check_paste, "drop": check_drop, "sliders": check_sliders,
               "compare": check_compare, "broken": check_broken, "sample": check_sample,
-              "similar": lambda page: check_similar(page, bool(options.vectors)), "narrow": check_narrow,
-              "live": check_live, "away": lambda page: check_server_away(page, server)}
+              "similar": check_similar, "narrow": check_narrow,
+              "token": lambda page: check_token(page, guarded_address), "live": check_live, "away": lambda page: check_server_away(page, server)}
     failed = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -215,7 +244,7 @@ def main() -> int:
                 problems: list[str] = []
                 page.on("pageerror", lambda error: problems.append(str(error)))
                 page.on("request", lambda request: problems.append(f"asks {request.url}")
-                        if not request.url.startswith((address, "data:", "blob:")) else None)
+                        if not request.url.startswith((address, guarded_address, "data:", "blob:")) else None)
                 try:
                     page.goto(address)
                     expect(page.locator(".panel select")).to_be_visible(timeout=PATIENCE)
@@ -230,10 +259,11 @@ def main() -> int:
                     page.screenshot(path=options.shots / f"{theme}-{name}.png", full_page=True)
                 context.close()
         browser.close()
-    server.stop()
-    if server.process.returncode != 0:
-        print(f"FAILED  the server ended with {server.process.returncode}")
-        failed += 1
+    for one in (server, guarded):
+        one.stop()
+        if one.process.returncode != 0:
+            print(f"FAILED  the server ended with {one.process.returncode}")
+            failed += 1
     return 1 if failed else 0
 
 

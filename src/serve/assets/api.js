@@ -1,18 +1,34 @@
 // What the page asks the server, and what it makes of the answers.
 
+const TOKEN = "cait-token";  // in the memory of this tab, which forgets it when it is closed
+
 // The server refused, in its own words.
 export class Refused extends Error {}
+// It wants to see a token, or another one.
+export class Locked extends Error {}
 // Nobody answered.
 export class Away extends Error {}
 
+// Throws Locked for what cannot be one.
+export function useToken(token) {
+  if (!/^[!-~]+$/.test(token)) throw new Locked("A token has visible characters only.");
+  sessionStorage.setItem(TOKEN, token);
+}
+
 async function answered(path, options = {}) {
+  const token = sessionStorage.getItem(TOKEN);
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
   let answer;
   try {
-    answer = await fetch(path, { cache: "no-store", ...options });
+    answer = await fetch(path, { cache: "no-store", headers, ...options });
   } catch {
     throw new Away("The server does not answer.");
   }
   if (answer.ok) return answer;
+  if (answer.status === 401) {
+    sessionStorage.removeItem(TOKEN);
+    throw new Locked(token ? "The server does not take this token." : "");
+  }
   let words = `The server answered ${answer.status}.`;
   try {
     words = (await answer.json()).error || words;

@@ -18,6 +18,7 @@ function say(words, bad = false) {
 
 function trouble(problem) {
   if (problem instanceof api.Away) away();
+  else if (problem instanceof api.Locked) lock(problem.message);
   else say(problem.message, true);
 }
 
@@ -29,6 +30,31 @@ function away() {
 async function back() {
   find("trouble").hidden = true;
   if (models.size === 0) await start();
+  if (image) await show();
+}
+
+// The page waits for a token; words: what was wrong with the last one.
+function lock(words) {
+  find("trouble").hidden = true;
+  document.querySelector("main").hidden = true;
+  find("locked").textContent = words;
+  if (!find("unlock").hidden) return;
+  find("unlock").hidden = false;
+  find("token").focus();
+}
+
+async function unlock(event) {
+  event.preventDefault();
+  const token = find("token").value;
+  find("token").value = "";
+  try {
+    api.useToken(token);
+  } catch (problem) {
+    return trouble(problem);
+  }
+  if (!await start()) return;
+  find("unlock").hidden = true;
+  document.querySelector("main").hidden = false;
   if (image) await show();
 }
 
@@ -100,21 +126,25 @@ function listen() {
     take(event.dataTransfer.files[0]);
   });
   find("compare").addEventListener("change", (event) => compare(event.target.checked));
+  find("unlock").addEventListener("submit", unlock);
   addSamples(find("samples"), take);
 }
 
+// Whether the server told what it serves.
 async function start() {
   try {
     const told = await api.statistics();
     searches = told.search;
     models = new Map(told.models.filter((model) => model.ready).map((model) => [model.name, model]));
-    if (models.size === 0) return say("The server has no model ready.", true);
-    if (panels.length === 0) addPanel(models.keys().next().value);
+    if (models.size === 0) say("The server has no model ready.", true);
+    else if (panels.length === 0) addPanel(models.keys().next().value);
+    return true;
   } catch (problem) {
     trouble(problem);
+    return false;
   }
 }
 
 listen();
 await start();
-watch(find("live"), find("busy"), { away, back });
+watch(find("live"), find("busy"), { asks: () => find("unlock").hidden, trouble, back });
