@@ -2,6 +2,7 @@
 Usage: page_checks.py CAIT MODEL MODEL --vectors FILE --pictures FOLDER [--shots FOLDER]. Says what failed and exits
 with 1, with 77 where the browser or Playwright is missing."""
 import argparse
+import base64
 import re
 import signal
 import struct
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 SKIPPED = 77
@@ -47,10 +49,10 @@ class Server:
         self.process.wait(30)
 
 
-def png(side: int = 96) -> bytes:
-    """A light square on a dark ground."""
-    rows = b"".join(b"\0" + b"".join(bytes([220, 200, 60] if side // 4 < x < side // 2 < y else [30, 50, 80])
-                                     for x in range(side)) for y in range(side))
+def png(side: int = 96, colour: Callable[[int, int], list[int]] | None = None) -> bytes:
+    """By a function of x and y, or a light square on a dark ground."""
+    colour = colour or (lambda x, y: [220, 200, 60] if side // 4 < x < side // 2 < y else [30, 50, 80])
+    rows = b"".join(b"\0" + b"".join(bytes(colour(x, y)) for x in range(side)) for y in range(side))
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -121,6 +123,55 @@ def check_sliders(page: Page) -> None:
         page.keyboard.press("ArrowRight" if slider == ".head" else "ArrowLeft")
         page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() !== old", arg=before)
     expect(page.locator(".panel .slider output").nth(1)).to_contain_text("1 of")
+
+
+def check_drawn_as_by_attend(page: Page, program: str, model: str) -> None:
+    """Heat map and saliency are those of `cait attend`, within what rounding leaves."""
+    side = page.locator(".panel canvas").evaluate("canvas => canvas.width")
+    photo = png(side, lambda x, y: [(3 * x + y) % 256, 255 * y // side, (x * y // 97) % 256])
+    upload(page, photo)
+    expect_answers(page)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "photo.png").write_bytes(photo)
+        for style in ("heat", "saliency"):
+            subprocess.run([program, "attend", "--weights", model, place / "photo.png", "--layer", "last", "--style", style,
+                            "--output", place / "look.png"], check=True, stderr=subprocess.DEVNULL)
+            sheet = base64.b64encode((place / "look.png").read_bytes()).decode()
+            before = pixels(page)
+            page.locator(f".panel input[value={style}]").check()
+            if style != "heat":  # which is shown at first
+                page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() !== old", arg=before)
+            worst = page.evaluate(FIND_TILE, {"sheet": "data:image/png;base64," + sheet, "side": side})
+            assert worst <= 2, f"{style}: differs from `cait attend` by {worst} of 255"
+
+
+# The largest difference between the canvas and that tile of a sheet which is most like it.
+FIND_TILE = """async ({sheet, side}) => {
+    const picture = new Image();
+    picture.src = sheet;
+    await picture.decode();
+    const [wide, high] = [picture.naturalWidth, picture.naturalHeight];
+    const all = new OffscreenCanvas(wide, high).getContext("2d");
+    all.drawImage(picture, 0, 0);
+    const theirs = all.getImageData(0, 0, wide, high).data;
+    const ours = document.querySelector(".panel canvas").getContext("2d").getImageData(0, 0, side, side).data;
+    const difference = (left, top, step) => {
+        let worst = 0;
+        for (let y = 0; y < side; y += step)
+            for (let x = 0; x < side; x += step)
+                for (let c = 0; c < 3; ++c)
+                    worst = Math.max(worst, Math.abs(theirs[4 * ((top + y) * wide + left + x) + c] - ours[4 * (y * side + x) + c]));
+        return worst;
+    };
+    let best = [256, 0, 0];
+    for (let top = 0; top + side <= high; ++top)
+        for (let left = 0; left + side <= wide; ++left) {
+            const worst = difference(left, top, 37);
+            if (worst < best[0]) best = [worst, left, top];
+        }
+    return difference(best[1], best[2], 1);
+}"""
 
 
 def check_compare(page: Page) -> None:
@@ -231,6 +282,7 @@ def main() -> int:
         guarded = Server([*server.words, "--token-file", secret.name])
         guarded_address = guarded.start()
     checks = {"upload": check_upload, "paste": check_paste, "drop": check_drop, "sliders": check_sliders,
+              "attend": lambda page: check_drawn_as_by_attend(page, options.cait, options.models[0]),
               "compare": check_compare, "broken": check_broken, "sample": check_sample,
               "similar": check_similar, "narrow": check_narrow,
               "token": lambda page: check_token(page, guarded_address), "live": check_live, "away": lambda page: check_server_away(page, server)}

@@ -43,6 +43,11 @@ export function statistics() {
   return ask("stats");
 }
 
+// {heat, saliency}: 256 colours [red, green, blue] each.
+export function colours() {
+  return ask("colours.json");
+}
+
 // {answers: [{label, score}], attention}: attention is null where the model has none.
 export async function classify(model, file, top) {
   const query = new URLSearchParams({ model: model.name, top });

@@ -8,6 +8,7 @@ import { watch } from "./live.js";
 const find = (id) => document.getElementById(id);
 const panels = [];
 let models = new Map();  // by name
+let colours = null;  // of heat maps and saliency
 let image = null;  // {file, bitmap}
 let searches = false;
 
@@ -94,7 +95,7 @@ async function findSimilar(asked) {
 }
 
 function addPanel(model) {
-  const panel = new Panel(models, model, trouble);
+  const panel = new Panel(models, model, colours, trouble);
   panels.push(panel);
   find("panels").append(panel.element);
   panel.show(image);
@@ -134,6 +135,7 @@ function listen() {
 async function start() {
   try {
     const told = await api.statistics();
+    colours ??= await api.colours();
     searches = told.search;
     models = new Map(told.models.filter((model) => model.ready).map((model) => [model.name, model]));
     if (models.size === 0) say("The server has no model ready.", true);

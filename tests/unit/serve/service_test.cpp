@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "image/draw/colour_map.h"
 #include "report/html.h"
 #include "serve/assets/assets.h"
 #include "unit/data/support.h"
@@ -105,6 +106,16 @@ TEST_F(ServiceTest, RefusesWhatOthersHaveFilled) {
     EXPECT_EQ(refused.fields.at(0).name, "Retry-After");
     EXPECT_EQ(model->stats().view().failures[std::size_t(Failure::rejected)], 1U);
     EXPECT_EQ(ask("GET", "/v2/models/tiny").status, 200);  // what costs nothing is answered
+}
+
+TEST_F(ServiceTest, ThePageDrawsInTheColoursOfTheProgram) {
+    const json colours = json::parse(ask("GET", "/colours.json").body);
+    ASSERT_EQ(colours["heat"].size(), 256U);
+    ASSERT_EQ(colours["saliency"].size(), 256U);
+    for (int i = 0; i < 256; i += 51) {
+        EXPECT_EQ(colours["heat"][i], json(heat_colour(i / 255.0)));
+        EXPECT_EQ(colours["saliency"][i], json(cividis_colour(i / 255.0)));
+    }
 }
 
 TEST_F(ServiceTest, OpensCompressedBodies) {
