@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 #include "core/display_name.h"
 #include "image/codec/decode.h"
 #include "serve/image_search.h"
@@ -99,14 +101,16 @@ void Service::note(const std::string& text) const {
     if (options_.note) options_.note(text);
 }
 
-std::optional<Response> Service::check_head(const Request& head) const {
+std::optional<Response> Service::check_head(const Request& head) {
     try {
         const Router::Found found = router_.find(head.method, head.path());
         if (is_foreign(head)) throw HttpError(403, "Origin: expected this server's own pages");
         if (!options_.token.empty() && !found.route->is_open && !has_token(head, options_.token))
             throw HttpError(401, "Authorization: expected the bearer token of this server");
+        if (found.route->before_body) found.route->before_body(head, found.words);
         return std::nullopt;
     } catch (const HttpError& error) {
+        stats_.add(error.status(), seconds_since(head.arrived));
         Response response = error_response(error.status(), error.what());
         if (error.status() == 405)
             response.fields.push_back({"Allow", router_.methods(head.path())});
@@ -127,7 +131,14 @@ void Service::handle(std::shared_ptr<Request> request, Reply reply) {
     }
 }
 
+// On the thread that loads: the threads of a model compute as patiently as the one that made them.
 void Service::load_all() {
+    const auto task = std::make_shared<std::packaged_task<void()>>([this] { load_now(); });
+    loader_.post([task] { (*task)(); });
+    task->get_future().get();
+}
+
+void Service::load_now() {
     repository_.load_all();
     for (const Repository::Entry& entry : repository_.index()) {
         if (!entry.model) continue;  // unloaded meanwhile
@@ -141,7 +152,7 @@ void Service::load_all() {
 void Service::reload() {
     loader_.post([this] {
         try {
-            load_all();
+            load_now();
         } catch (const std::exception& error) {
             note(fmt::format("not loaded, the old one goes on: {}", error.what()));
         }
@@ -160,6 +171,12 @@ void Service::draw(Call call, std::function<Response()> work) {
         if (!*call.request->gone) answer(call, work);
         --undrawn_;
     });
+}
+
+void Service::check_room(const ServedModel& model, Clock::time_point arrived) const {
+    if (admission_.has_room(model.cost(1), model.room(1))) return;
+    model.stats().failed(Failure::rejected, seconds_since(arrived));
+    throw HttpError(503, "server: too busy, try again");
 }
 
 void Service::compute(Call call, ServedModelPtr model, Prepare prepare) {

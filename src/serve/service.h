@@ -45,7 +45,7 @@ public:
     ~Service();
 
     // Before the body is read. Nothing: go on.
-    std::optional<Response> check_head(const Request& head) const;
+    std::optional<Response> check_head(const Request& head);
     // Answers at once, or later from another thread.
     void handle(std::shared_ptr<Request> request, Reply reply);
 
@@ -66,6 +66,9 @@ public:
     ServerStats& stats() { return stats_; }
     const ServiceOptions& options() const { return options_; }
 
+    // Throws HttpError(503) where a request for this model would be refused anyway: nobody need
+    // send the rest of it.
+    void check_room(const ServedModel& model, Clock::time_point arrived) const;
     // On a worker: `prepare` reads the request and says what to compute. It calls `admit` with the
     // number of images before it decodes them.
     using Admit = std::function<void(std::size_t images)>;
@@ -81,6 +84,7 @@ private:
     void begin(const std::shared_ptr<Task>& task);
     void finish(const std::shared_ptr<Task>& task, Outcome outcome);
     void fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine);
+    void load_now();
     void note(const std::string& text) const;
 
     ServiceOptions options_;

@@ -1,5 +1,8 @@
 // `cait serve` as clients see it: every endpoint, every refusal.
 #include <gmock/gmock.h>
+#include <sched.h>
+
+#include <map>
 
 #include "e2e/served.h"
 #include "image/codec/decode.h"
@@ -296,6 +299,20 @@ TEST_F(Serve, AFileThatIsOverwrittenDisturbsNobody) {
     EXPECT_EQ(classify("?attention=1").status, 200);
     EXPECT_EQ(classify().json(), before);
     EXPECT_EQ(stop(), 0);
+}
+
+// Refusals and small questions are answered while all processors compute.
+TEST_F(Serve, OneThreadAnswersAndTheOthersDoNotInterruptIt) {
+    start({"--threads", "2", "--workers", "2"});
+    EXPECT_EQ(ask("POST", "/v2/repository/models/tiny/load").status, 200);
+    std::map<int, int> threads;  // by policy
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(running_->pid()) + "/task"))
+        ++threads[::sched_getscheduler(std::stoi(task.path().filename().string()))];
+    if (!threads.contains(SCHED_BATCH)) GTEST_SKIP() << "this system does not allow it";
+    EXPECT_EQ(threads.size(), 2U);
+    EXPECT_EQ(threads[SCHED_OTHER], 1);
+    EXPECT_GE(threads[SCHED_BATCH], 6);  // two that decode, two of the engine, loader, pictures
 }
 
 TEST_F(Serve, RunsInTheSandbox) {

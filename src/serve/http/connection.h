@@ -94,7 +94,7 @@ private:
     enum class Phase { handshake, idle, reading, answering, writing, lingering, closed };
     static constexpr bool kTls = !std::is_same_v<Stream, Tcp::socket>;
     static constexpr std::size_t kIdleBuffer = 4096, kBodyBuffer = 65536;
-    static constexpr std::size_t kSmallBody = 65536;  // read to its end although it is refused
+    static constexpr std::size_t kSmallBody = 262'144;  // read to its end although it is refused
     static constexpr std::size_t kMostLingering = std::size_t{8} << 20;
 
     std::shared_ptr<Connection> self() { return this->shared_from_this(); }

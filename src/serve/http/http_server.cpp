@@ -13,6 +13,7 @@
 #include <boost/asio/ssl/stream.hpp>
 
 #include "core/display_name.h"
+#include "core/scheduling.h"
 #include "serve/http/connection.h"
 
 namespace cait::serve {
@@ -176,6 +177,7 @@ std::uint16_t HttpServer::port() const { return state_->port; }
 std::size_t HttpServer::connections() const { return state_->open; }
 
 void HttpServer::run(HttpHooks hooks) {
+    answer_promptly();
     state_->hooks = std::move(hooks);
     if (state_->hooks.on_signal) {
         for (const int number : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(number);

@@ -85,8 +85,13 @@ void embed(Service& service, Call call) {
 
 void add_image_routes(Service& service) {
     Router& router = service.router();
-    router.add("POST", "/classify", [&service](Call call) { classify(service, std::move(call)); });
-    router.add("POST", "/embed", [&service](Call call) { embed(service, std::move(call)); });
+    const auto before_body = [&service](const Request& head, const auto&) {
+        service.check_room(*chosen_model(service, Parameters(head.target)), head.arrived);
+    };
+    router.add("POST", "/classify", [&service](Call call) { classify(service, std::move(call)); })
+        .before_body = before_body;
+    router.add("POST", "/embed", [&service](Call call) { embed(service, std::move(call)); })
+        .before_body = before_body;
 }
 
 }  // namespace cait::serve

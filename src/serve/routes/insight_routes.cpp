@@ -146,6 +146,7 @@ json model_json(const Repository::Entry& entry) {
     model["bound_ms"] = 1e3 * served.bound();
     model["service_ms"] = 1e3 * served.time().expected(1);
     model["batch"] = served.batch();
+    model["batch_ms"] = 1e3 * served.time().expected(served.batch());
     return model;
 }
 
