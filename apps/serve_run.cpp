@@ -151,7 +151,6 @@ public:
             serve::check_made_by(*options.search, *service.repository().standard(),
                                  arguments_.index);
         service.count_connections([&] { return server.connections(); });
-        announce(server.port(), options.token.empty());
         server.run({.on_head = [&](const serve::Request& head) { return service.check_head(head); },
                     .on_request =
                         [&](std::shared_ptr<serve::Request> request, serve::Reply reply) {
@@ -161,7 +160,8 @@ public:
                         [&](const serve::Exchange& exchange) {
                             if (log) log->add(exchange);
                         },
-                    .on_signal = [&](int number) { heed(number, server, service); }});
+                    .on_signal = [&](int number) { heed(number, server, service); },
+                    .on_listening = [&] { announce(server.port(), options.token.empty()); }});
         print_error("cait: stopped\n");
     }
 

@@ -93,6 +93,13 @@ struct HttpServer::State {
         };
     }
 
+    // Who was cut off is still held by the loop, which ends after the lists.
+    ~State() {
+        set.on_closed = [] {};
+        for (auto* list : {&set.idle, &set.active})
+            while (!list->empty()) list->front()->close();
+    }
+
     void await_signal() {
         signals.async_wait([this](ErrorCode problem, int number) {
             if (problem) return;
@@ -183,6 +190,7 @@ void HttpServer::run(HttpHooks hooks) {
         for (const int number : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(number);
         state_->await_signal();
     }
+    if (state_->hooks.on_listening) state_->hooks.on_listening();
     state_->accept();
     state_->loop.run();
 }
