@@ -22,15 +22,9 @@ struct OpenIndex {
 };
 
 OpenIndex open_index(const SearchArguments& arguments) {
-    OpenIndex open{FaissIndex::open(arguments.index),
-                   read_embedded_set(beside_index(arguments.index), false)};
-    const Vectors& told = open.known.vectors;
-    if (told.rows != open.index.rows() || told.columns != open.index.columns())
-        throw Error(
-            fmt::format("{}: expected an index of {} vectors of {} numbers, as {} says, "
-                        "found {} of {}",
-                        arguments.index, told.rows, told.columns, beside_index(arguments.index),
-                        open.index.rows(), open.index.columns()));
+    FaissIndex index = FaissIndex::open(arguments.index);
+    EmbeddedSet known = read_beside_index(arguments.index, index.rows(), index.columns());
+    OpenIndex open{std::move(index), std::move(known)};
     open.index.set_parameters(arguments.parameters);
     return open;
 }

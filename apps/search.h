@@ -31,9 +31,6 @@ struct SearchArguments {
     bool json = false;
 };
 
-// The file with names and labels that lies beside an index.
-inline std::string beside_index(const std::string& index) { return index + ".safetensors"; }
-
 void run(const IndexArguments& arguments, const Invocation& invocation);
 void run(const SearchArguments& arguments, const Invocation& invocation);
 

@@ -6,45 +6,14 @@
 #include <filesystem>
 #include <ranges>
 
-#include "cait/error.h"
-#include "data/open_dataset.h"
-#include "image/codec/decode.h"
 #include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"
 #include "output.h"
+#include "search/indexed_images.h"
 
 namespace cait::app {
 
 namespace {
-
-// The images of an index: files, or those of its data set.
-class IndexedImages {
-public:
-    explicit IndexedImages(const EmbeddedSet& known) : known_(known) {
-        if (!known.data.empty()) dataset_ = open_dataset(known.data, split_of(known.part));
-    }
-
-    Image read(std::size_t row) const {
-        if (!dataset_) return read_image(known_.names[row]);
-        const std::size_t index = known_.indices[row];
-        if (index >= dataset_->size())
-            throw Error(
-                fmt::format("{}: expected more than {} images, as when the index was made, "
-                            "found {}",
-                            known_.data, index, dataset_->size()));
-        return dataset_->image(index);
-    }
-
-private:
-    static Split split_of(const std::string& name) {
-        for (const Split split : {Split::train, Split::val, Split::test})
-            if (name == name_of(split)) return split;
-        return Split::any;
-    }
-
-    const EmbeddedSet& known_;
-    DatasetPtr dataset_;
-};
 
 // From green for the finest level over yellow to orange for the coarsest.
 Colour level_colour(const EmbeddedSet& known, const std::string& level) {

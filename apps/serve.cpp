@@ -92,12 +92,19 @@ void add_serve_command(CLI::App& app, const Invocation& invocation) {
     add_speed(*command, *arguments);
     command->add_option(
         "--index", arguments->index,
-        "Vectors of images that /search looks in: the .safetensors of `cait embed`, "
-        "made by the first model");
+        "Images that /search looks in: what `cait index` wrote (Flat), or the .safetensors of "
+        "`cait embed`; made by the first model");
+    command
+        ->add_option("--pictures", arguments->pictures,
+                     "Show small pictures of what is found: those images of --index that lie in "
+                     "this folder")
+        ->type_name("FOLDER");
     command->callback([arguments, invocation] {
         arguments->model.settings();
         if (arguments->certificate.empty() != arguments->key.empty())
             throw UsageError("--certificate and --key: expected both or neither");
+        if (arguments->index.empty() && !arguments->pictures.empty())
+            throw UsageError("--pictures: expected --index FILE, whose images are shown");
         run(*arguments, invocation);
     });
 }

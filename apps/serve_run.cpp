@@ -142,14 +142,15 @@ public:
         if (!arguments_.log.empty() && arguments_.log != "-") outputs.emplace_back(arguments_.log);
         enter_sandbox(outputs, Network::accepting);
         std::optional<serve::AccessLog> log = log_of(arguments_.log);
-        if (!arguments_.index.empty()) options.search = serve::open_vectors(arguments_.index);
+        if (!arguments_.index.empty())
+            options.search =
+                std::make_shared<serve::ImageSearch>(arguments_.index, arguments_.pictures);
         serve::Service service(std::move(sources), options);
         service.load_all();
         if (options.search)  // vectors of another model would find anything
             serve::check_made_by(*options.search, *service.repository().standard(),
                                  arguments_.index);
         service.count_connections([&] { return server.connections(); });
-        announce(server.port(), options.token.empty());
         server.run({.on_head = [&](const serve::Request& head) { return service.check_head(head); },
                     .on_request =
                         [&](std::shared_ptr<serve::Request> request, serve::Reply reply) {
@@ -159,7 +160,8 @@ public:
                         [&](const serve::Exchange& exchange) {
                             if (log) log->add(exchange);
                         },
-                    .on_signal = [&](int number) { heed(number, server, service); }});
+                    .on_signal = [&](int number) { heed(number, server, service); },
+                    .on_listening = [&] { announce(server.port(), options.token.empty()); }});
         print_error("cait: stopped\n");
     }
 

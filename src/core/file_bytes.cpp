@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cait/error.h"
 #include "core/memory_budget.h"
 #include "core/open_file.h"
@@ -11,8 +13,7 @@ namespace cait {
 namespace {
 
 template <class Buffer>
-Buffer read_whole(const std::filesystem::path& path, std::size_t most) {
-    OpenFile file(path);
+Buffer read_whole(OpenFile& file, const std::filesystem::path& path, std::size_t most) {
     if (file.size() > most)
         throw Error(fmt::format("{}: expected at most {} bytes, found {}", path.string(), most,
                                 file.size()));
@@ -26,12 +27,28 @@ Buffer read_whole(const std::filesystem::path& path, std::size_t most) {
 
 }  // namespace
 
+bool lies_below(const std::filesystem::path& real, const std::filesystem::path& folder) {
+    std::error_code missing;
+    const std::filesystem::path base = std::filesystem::canonical(folder, missing);
+    return !missing && std::ranges::mismatch(base, real).in1 == base.end();
+}
+
 std::vector<std::byte> read_bytes(const std::filesystem::path& path, std::size_t most) {
-    return read_whole<std::vector<std::byte>>(path, most);
+    OpenFile file(path);
+    return read_whole<std::vector<std::byte>>(file, path, most);
+}
+
+std::vector<std::byte> read_bytes_below(const std::filesystem::path& folder,
+                                        const std::filesystem::path& path, std::size_t most) {
+    OpenFile file(path);
+    if (!lies_below(file.real_path(), folder))
+        throw Error(fmt::format("{}: expected a file below {}", path.string(), folder.string()));
+    return read_whole<std::vector<std::byte>>(file, path, most);
 }
 
 std::string read_text(const std::filesystem::path& path, std::size_t most) {
-    return read_whole<std::string>(path, most);
+    OpenFile file(path);
+    return read_whole<std::string>(file, path, most);
 }
 
 }  // namespace cait

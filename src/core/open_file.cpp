@@ -63,6 +63,13 @@ std::size_t OpenFile::read(std::span<std::byte> buffer) {
     return filled;
 }
 
+std::filesystem::path OpenFile::real_path() const {
+    std::error_code unknown;
+    const std::filesystem::path path =
+        std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd_), unknown);
+    return unknown ? std::filesystem::path() : path;
+}
+
 void OpenFile::fail(const char* action) const {
     throw Error(fmt::format("{}: cannot {}: {}", path_.string(), action, std::strerror(errno)));
 }

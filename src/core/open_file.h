@@ -35,6 +35,9 @@ public:
     std::size_t size() const noexcept { return size_; }  // when it was opened
     const FileId& id() const noexcept { return id_; }
 
+    // Where the open file lies, behind all links; empty where the system does not say.
+    std::filesystem::path real_path() const;
+
     // The next bytes, as many as fit; fewer only at the end of the file.
     std::size_t read(std::span<std::byte> buffer);
 

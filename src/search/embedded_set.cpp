@@ -171,6 +171,17 @@ EmbeddedSet read_embedded_set(const std::filesystem::path& file, bool with_vecto
     return Reader(file).read(with_vectors);
 }
 
+EmbeddedSet read_beside_index(const std::string& index, std::size_t rows, std::size_t columns) {
+    EmbeddedSet known = read_embedded_set(beside_index(index), false);
+    const Vectors& told = known.vectors;
+    if (told.rows != rows || told.columns != columns)
+        throw Error(
+            fmt::format("{}: expected an index of {} vectors of {} numbers, as {} says, "
+                        "found {} of {}",
+                        index, told.rows, told.columns, beside_index(index), rows, columns));
+    return known;
+}
+
 void check_same_maker(const EmbeddingMaker& made, const EmbeddingMaker& now,
                       const std::string& file) {
     if (made.model != now.model || made.fingerprint != now.fingerprint)

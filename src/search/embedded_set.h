@@ -38,6 +38,11 @@ void write_embedded_set(const std::filesystem::path& file, const EmbeddedSet& se
 // vectors `rows` and `columns` are known all the same.
 EmbeddedSet read_embedded_set(const std::filesystem::path& file, bool with_vectors);
 
+// Names and labels lie beside an index, in a file without vectors.
+inline std::string beside_index(const std::string& index) { return index + ".safetensors"; }
+// Throws Error unless it tells of an index of this size.
+EmbeddedSet read_beside_index(const std::string& index, std::size_t rows, std::size_t columns);
+
 // Throws Error unless `made` by the same model from the same layer; `file` opens the message.
 void check_same_maker(const EmbeddingMaker& made, const EmbeddingMaker& now,
                       const std::string& file);

@@ -106,7 +106,12 @@ void check(const Vectors& queries, const Vectors& collection, const NearestOptio
 std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
                                const NearestOptions& options) {
     check(queries, collection, options);
-    const PackedCollection packed(collection, options.threads);
+    return nearest(queries, collection, PackedCollection(collection, options.threads), options);
+}
+
+std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
+                               const PackedCollection& packed, const NearestOptions& options) {
+    check(queries, collection, options);
     const std::size_t kept = std::min(collection.rows, options.k + kSpare);
     std::vector<Neighbour> result(queries.rows * options.k);
     for_query_blocks(

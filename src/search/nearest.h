@@ -11,6 +11,8 @@
 
 namespace cait {
 
+class PackedCollection;  // search/similarity.h
+
 struct NearestOptions {
     std::size_t k = 10;
     int threads = default_threads();
@@ -24,5 +26,8 @@ struct NearestOptions {
 // rows to find, Error as check_sizes() does.
 std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
                                const NearestOptions& options);
+// The same for whoever asks often: `packed` is the collection, packed once.
+std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
+                               const PackedCollection& packed, const NearestOptions& options);
 
 }  // namespace cait

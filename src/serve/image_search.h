@@ -1,30 +1,46 @@
-// What /search asks: the images of an index that are nearest to a vector.
+// What /search asks: the images of an index that are nearest to a vector, and how they look.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "image/image.h"
 #include "measure/knn.h"
 #include "search/embedded_set.h"
+#include "search/indexed_images.h"
+#include "search/similarity.h"
 #include "serve/engine/served_model.h"
 
 namespace cait::serve {
 
 class ImageSearch {
 public:
-    virtual ~ImageSearch() = default;
+    // Exact search in what `cait embed` (a name that ends with .safetensors) or `cait index` (any
+    // other) wrote. `pictures`: the folder whose images may be shown; empty: none are. Throws
+    // Error, naming the file.
+    ImageSearch(const std::string& file, const std::filesystem::path& pictures);
+    ImageSearch(const ImageSearch&) = delete;
+    ImageSearch& operator=(const ImageSearch&) = delete;
 
     // Of one unit vector, by falling similarity.
-    virtual std::vector<Neighbour> nearest(const Vectors& query, std::size_t k) const = 0;
+    std::vector<Neighbour> nearest(const Vectors& query, std::size_t k) const;
     // Names, labels and who made the vectors.
-    virtual const EmbeddedSet& known() const = 0;
+    const EmbeddedSet& known() const { return set_; }
+
+    bool shows_pictures() const { return images_.has_value(); }
+    // As large as a page wants it. Throws Error where it cannot be read; its text names files.
+    Image picture(std::size_t row) const;
+
+private:
+    EmbeddedSet set_;
+    std::optional<PackedCollection> packed_;  // of its vectors
+    std::optional<IndexedImages> images_;
 };
 
 // Throws Error, opening with `index`, unless the vectors were made by this model as it is now.
 void check_made_by(const ImageSearch& search, const ServedModel& model, const std::string& index);
-
-// Exact search in the vectors that `cait embed` wrote. Throws Error, naming the file.
-std::shared_ptr<const ImageSearch> open_vectors(const std::string& file);
 
 }  // namespace cait::serve

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 #include "core/display_name.h"
 #include "image/codec/decode.h"
 #include "serve/image_search.h"
@@ -37,6 +39,14 @@ bool is_foreign(const Request& head) {
 
 double seconds_since(Clock::time_point then) {
     return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+void answer(const Call& call, const std::function<Response()>& work) {
+    try {
+        call.reply(work());
+    } catch (...) {
+        call.reply(response_for(std::current_exception()));
+    }
 }
 
 }  // namespace
@@ -76,10 +86,12 @@ Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
       repository_(std::move(sources), options_.engine),
       workers_(options_.workers),
       batcher_(options_.delay),
-      loader_(1) {
+      loader_(1),
+      artist_(1) {
     add_repository_routes(*this);  // before a model's name can stand for anything
     add_protocol_routes(*this);
     add_image_routes(*this);
+    add_search_routes(*this);
     add_insight_routes(*this);
 }
 
@@ -89,14 +101,16 @@ void Service::note(const std::string& text) const {
     if (options_.note) options_.note(text);
 }
 
-std::optional<Response> Service::check_head(const Request& head) const {
+std::optional<Response> Service::check_head(const Request& head) {
     try {
         const Router::Found found = router_.find(head.method, head.path());
         if (is_foreign(head)) throw HttpError(403, "Origin: expected this server's own pages");
         if (!options_.token.empty() && !found.route->is_open && !has_token(head, options_.token))
             throw HttpError(401, "Authorization: expected the bearer token of this server");
+        if (found.route->before_body) found.route->before_body(head, found.words);
         return std::nullopt;
     } catch (const HttpError& error) {
+        stats_.add(error.status(), seconds_since(head.arrived));
         Response response = error_response(error.status(), error.what());
         if (error.status() == 405)
             response.fields.push_back({"Allow", router_.methods(head.path())});
@@ -117,7 +131,14 @@ void Service::handle(std::shared_ptr<Request> request, Reply reply) {
     }
 }
 
+// On the thread that loads: the threads of a model compute as patiently as the one that made them.
 void Service::load_all() {
+    const auto task = std::make_shared<std::packaged_task<void()>>([this] { load_now(); });
+    loader_.post([task] { (*task)(); });
+    task->get_future().get();
+}
+
+void Service::load_now() {
     repository_.load_all();
     for (const Repository::Entry& entry : repository_.index()) {
         if (!entry.model) continue;  // unloaded meanwhile
@@ -131,7 +152,7 @@ void Service::load_all() {
 void Service::reload() {
     loader_.post([this] {
         try {
-            load_all();
+            load_now();
         } catch (const std::exception& error) {
             note(fmt::format("not loaded, the old one goes on: {}", error.what()));
         }
@@ -139,13 +160,23 @@ void Service::reload() {
 }
 
 void Service::in_background(Call call, std::function<Response()> work) {
-    loader_.post([call = std::move(call), work = std::move(work)] {
-        try {
-            call.reply(work());
-        } catch (...) {
-            call.reply(response_for(std::current_exception()));
-        }
+    loader_.post([call = std::move(call), work = std::move(work)] { answer(call, work); });
+}
+
+void Service::draw(Call call, std::function<Response()> work) {
+    constexpr std::size_t kMost = 256;  // some pages, each with its pictures
+    if (undrawn_ >= kMost) throw HttpError(503, "server: too busy with pictures, try again");
+    ++undrawn_;
+    artist_.post([this, call = std::move(call), work = std::move(work)] {
+        if (!*call.request->gone) answer(call, work);
+        --undrawn_;
     });
+}
+
+void Service::check_room(const ServedModel& model, Clock::time_point arrived) const {
+    if (admission_.has_room(model.cost(1), model.room(1))) return;
+    model.stats().failed(Failure::rejected, seconds_since(arrived));
+    throw HttpError(503, "server: too busy, try again");
 }
 
 void Service::compute(Call call, ServedModelPtr model, Prepare prepare) {

@@ -45,7 +45,7 @@ public:
     ~Service();
 
     // Before the body is read. Nothing: go on.
-    std::optional<Response> check_head(const Request& head) const;
+    std::optional<Response> check_head(const Request& head);
     // Answers at once, or later from another thread.
     void handle(std::shared_ptr<Request> request, Reply reply);
 
@@ -66,6 +66,9 @@ public:
     ServerStats& stats() { return stats_; }
     const ServiceOptions& options() const { return options_; }
 
+    // Throws HttpError(503) where a request for this model would be refused anyway: nobody need
+    // send the rest of it.
+    void check_room(const ServedModel& model, Clock::time_point arrived) const;
     // On a worker: `prepare` reads the request and says what to compute. It calls `admit` with the
     // number of images before it decodes them.
     using Admit = std::function<void(std::size_t images)>;
@@ -73,12 +76,15 @@ public:
     void compute(Call call, ServedModelPtr model, Prepare prepare);
     // On the thread that loads models.
     void in_background(Call call, std::function<Response()> work);
+    // On a thread that makes small pictures and delays nobody else; 503 where many wait for it.
+    void draw(Call call, std::function<Response()> work);
 
 private:
     struct Task;
     void begin(const std::shared_ptr<Task>& task);
     void finish(const std::shared_ptr<Task>& task, Outcome outcome);
     void fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine);
+    void load_now();
     void note(const std::string& text) const;
 
     ServiceOptions options_;
@@ -93,6 +99,8 @@ private:
     WorkerPool workers_;
     Batcher batcher_;
     WorkerPool loader_;
+    std::atomic<std::size_t> undrawn_ = 0;
+    WorkerPool artist_;
 };
 
 // What an exception means to a client.
@@ -101,7 +109,8 @@ Response response_for(const std::exception_ptr& error, bool in_engine = false);
 // Routes, by subject.
 void add_protocol_routes(Service& service);    // /v2: health, metadata, infer
 void add_repository_routes(Service& service);  // /v2/repository
-void add_image_routes(Service& service);       // /classify, /embed, /search
+void add_image_routes(Service& service);       // /classify, /embed
+void add_search_routes(Service& service);      // /search
 void add_insight_routes(Service& service);     // /metrics, /stats, /openapi.json, /
 
 }  // namespace cait::serve

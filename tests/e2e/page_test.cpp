@@ -25,13 +25,22 @@ protected:
 TEST_F(Page, WorksInABrowser) {
     save("a.safetensors", "cait_xxs24_224", {{"depth", "2"}, {"class_layers", "2"}});
     save("b.safetensors", "cait_xxs36_224", {{"depth", "1"}, {"class_layers", "3"}});
+    for (int i = 0; i < 4; ++i)
+        data_test::put(folder_ / "photos" / (std::to_string(i) + ".png"),
+                       data_test::png(data_test::numbered_image(60 * i, 90, 60)));
+    ASSERT_EQ(cait({"embed", "--weights", path("a.safetensors"), path("photos"), "--output",
+                    path("x.safetensors")})
+                  .status,
+              0);
+    std::filesystem::remove(path("photos/3.png"));  // which the index still names
     const char* python = std::getenv("CAIT_PEERS_PYTHON");
     const std::string checks =
         (std::filesystem::path(__FILE__).parent_path() / "page_checks.py").string();
     // by_shell() hands the program over as the first word.
     const Finished run =
         by_shell(fmt::format("'{}' -B '{}' \"$@\" 2>&1", python ? python : "python3", checks),
-                 {path("a.safetensors"), path("b.safetensors")});
+                 {path("a.safetensors"), path("b.safetensors"), "--vectors", path("x.safetensors"),
+                  "--pictures", path("photos")});
     if (run.status == 77) GTEST_SKIP() << run.out;
     EXPECT_EQ(run.status, 0) << run.out;
 }

@@ -245,6 +245,20 @@ TEST_F(ServeStress, IsNotReadyWhileItStops) {
     EXPECT_THAT(read(path("stderr")), AllOf(HasSubstr("stopping"), HasSubstr("stopped")));
 }
 
+// Who has sent half of a request when the server stops is waited for, but not for ever.
+TEST_F(ServeStress, StopsAlthoughSomebodyIsSlow) {
+    start({"--patience", "0.3"});
+    HttpClient idle = client(), slow = client();
+    EXPECT_EQ(idle.ask("GET", "/v2").status, 200);
+    slow.send("POST /classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
+    EXPECT_EQ(classify().status, 200);  // what was sent before has been read
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(stop(), 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+    EXPECT_TRUE(slow.ends());
+    EXPECT_TRUE(idle.ends());
+}
+
 TEST_F(ServeStress, ClientsThatLeaveCostNothing) {
     slow_model();
     start({"m=" + path("slow.safetensors"), "--bound", "5000"});

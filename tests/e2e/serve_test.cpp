@@ -1,5 +1,8 @@
 // `cait serve` as clients see it: every endpoint, every refusal.
 #include <gmock/gmock.h>
+#include <sched.h>
+
+#include <map>
 
 #include "e2e/served.h"
 #include "image/codec/decode.h"
@@ -254,36 +257,6 @@ TEST_F(Serve, ACorruptFileLeavesTheOldModelServing) {
     EXPECT_EQ(stop(), 0);
 }
 
-TEST_F(Serve, FindsSimilarImages) {
-    for (int i = 0; i < 4; ++i)
-        data_test::put(folder_ / "photos" / ("p" + std::to_string(i) + ".png"),
-                       data_test::png(data_test::numbered_image(60 * i, 60, 40)));
-    ASSERT_EQ(cait({"embed", "--weights", path("tiny.safetensors"), path("photos"), "--output",
-                    path("x.safetensors")})
-                  .status,
-              0);
-    start({"--index", path("x.safetensors")});
-    const std::string photo = read(path("photos/p2.png"));
-    const Answer answer = ask("POST", "/search?k=2", photo);
-    ASSERT_EQ(answer.status, 200) << answer.body;
-    const json found = answer.json()["found"];
-    ASSERT_EQ(found.size(), 2U);
-    EXPECT_EQ(found[0]["name"], "p2.png");
-    EXPECT_NEAR(found[0]["similarity"], 1, 1e-5);
-    EXPECT_THAT(answer.body, Not(HasSubstr(folder_.string())));
-    EXPECT_EQ(ask("POST", "/search?k=5", photo).status, 400);
-    EXPECT_EQ(ask("POST", "/embed", photo).json()["embedding"].size(), 16U);
-    // Vectors of another model would find anything, also when it is exchanged meanwhile.
-    model(5).save(path("tiny.safetensors"));
-    ASSERT_EQ(ask("POST", "/v2/repository/models/tiny/load").status, 200);
-    EXPECT_EQ(ask("POST", "/search", photo).status, 503);
-    model(5).save(path("other.safetensors"));
-    const Finished other = cait(
-        {"serve", path("other.safetensors"), "--port", "0", "--index", path("x.safetensors")});
-    EXPECT_EQ(other.status, 1);
-    EXPECT_THAT(other.err, HasSubstr("x.safetensors: was made by"));
-}
-
 TEST_F(Serve, RefusesToStartWithWhatItCannotDo) {
     expect_refused(cait({"serve", path("none.safetensors"), "--port", "0"}), 1,
                    {"none.safetensors", "cannot open"});
@@ -291,6 +264,8 @@ TEST_F(Serve, RefusesToStartWithWhatItCannotDo) {
                    {"--host", "'nowhere'"});
     expect_refused(cait({"serve", path("tiny.safetensors"), "--key", path("k")}), 2,
                    {"--certificate and --key"});
+    expect_refused(cait({"serve", path("tiny.safetensors"), "--pictures", folder_.string()}), 2,
+                   {"--pictures: expected --index"});
     expect_refused(cait({"serve", "a/b=" + path("tiny.safetensors"), "--port", "0"}), 2,
                    {"expected a name"});
     write("token", "short");
@@ -324,6 +299,20 @@ TEST_F(Serve, AFileThatIsOverwrittenDisturbsNobody) {
     EXPECT_EQ(classify("?attention=1").status, 200);
     EXPECT_EQ(classify().json(), before);
     EXPECT_EQ(stop(), 0);
+}
+
+// Refusals and small questions are answered while all processors compute.
+TEST_F(Serve, OneThreadAnswersAndTheOthersDoNotInterruptIt) {
+    start({"--threads", "2", "--workers", "2"});
+    EXPECT_EQ(ask("POST", "/v2/repository/models/tiny/load").status, 200);
+    std::map<int, int> threads;  // by policy
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(running_->pid()) + "/task"))
+        ++threads[::sched_getscheduler(std::stoi(task.path().filename().string()))];
+    if (!threads.contains(SCHED_BATCH)) GTEST_SKIP() << "this system does not allow it";
+    EXPECT_EQ(threads.size(), 2U);
+    EXPECT_EQ(threads[SCHED_OTHER], 1);
+    EXPECT_GE(threads[SCHED_BATCH], 6);  // two that decode, two of the engine, loader, pictures
 }
 
 TEST_F(Serve, RunsInTheSandbox) {

@@ -27,6 +27,7 @@ protected:
     void start(const Words& words = {}, const std::string& prefix = "") {
         const Words files =
             words.empty() || words[0].starts_with("-") ? Words{path("tiny.safetensors")} : Words{};
+        std::filesystem::remove(path("stderr"));  // of one that ran before
         running_.emplace(
             prefix + "exec \"$@\" 2>'" + path("stderr") + "'",
             Words{"serve"} + files + words + Words{"--port", "0"} +

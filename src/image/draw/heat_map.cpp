@@ -13,19 +13,6 @@ namespace cait {
 
 namespace {
 
-// Map values as an 8-bit image, which the resizer takes.
-Image as_grey(const HeatMap& map) {
-    if (map.width < 1 || map.height < 1 ||
-        std::int64_t(map.values.size()) != map.width * map.height)
-        throw Error(fmt::format("[heat_map] expected {}x{} values, found {}", map.width, map.height,
-                                map.values.size()));
-    const std::vector<float> unit = normalised(map.values);
-    Image grey = Image::blank(map.width, map.height, 1);
-    for (std::size_t i = 0; i < unit.size(); ++i)
-        grey.pixels[i] = std::uint8_t(std::lround(255 * unit[i]));
-    return grey;
-}
-
 // One axis of the map's place, in whole pixels of the image.
 struct Stretch {
     std::int64_t start, size;        // may reach beyond the image
@@ -58,7 +45,7 @@ public:
         : across_(where.left, where.right, image.width),
           down_(where.top, where.bottom, image.height) {
         ResizeWorkspace workspace;
-        resize(as_grey(map),
+        resize(grey_map(map),
                ResizeTarget{across_.size, down_.size, across_.inside_start - across_.start,
                             down_.inside_start - down_.start, across_.end - across_.inside_start,
                             down_.end - down_.inside_start},
@@ -97,6 +84,18 @@ std::vector<float> normalised(std::span<const float> values) {
     for (std::size_t i = 0; range > 0 && i < values.size(); ++i)
         unit[i] = float((double(values[i]) - double(least)) / range);
     return unit;
+}
+
+Image grey_map(const HeatMap& map) {
+    if (map.width < 1 || map.height < 1 ||
+        std::int64_t(map.values.size()) != map.width * map.height)
+        throw Error(fmt::format("[heat_map] expected {}x{} values, found {}", map.width, map.height,
+                                map.values.size()));
+    const std::vector<float> unit = normalised(map.values);
+    Image grey = Image::blank(map.width, map.height, 1);
+    for (std::size_t i = 0; i < unit.size(); ++i)
+        grey.pixels[i] = std::uint8_t(std::lround(255 * unit[i]));
+    return grey;
 }
 
 Image overlay(const Image& image, const HeatMap& map, const Box& where, double strength) {

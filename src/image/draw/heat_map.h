@@ -21,6 +21,10 @@ struct HeatMap {
 // when one is not finite.
 std::vector<float> normalised(std::span<const float> values);
 
+// A pixel for each value: those of normalised() as 0 to 255. Throws Error as it does, and when
+// their number is wrong.
+Image grey_map(const HeatMap& map);
+
 // The map enlarged smoothly over the part `where` of the image (in its pixels; it may reach beyond
 // it), its smallest value dark and its largest bright, and mixed with the image: `strength` 1 shows
 // the map alone. Outside `where` the image is only darker. Throws Error when a value is not finite,

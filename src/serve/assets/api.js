@@ -1,18 +1,34 @@
 // What the page asks the server, and what it makes of the answers.
 
+const TOKEN = "cait-token";  // in the memory of this tab, which forgets it when it is closed
+
 // The server refused, in its own words.
 export class Refused extends Error {}
+// It wants to see a token, or another one.
+export class Locked extends Error {}
 // Nobody answered.
 export class Away extends Error {}
 
-async function ask(path, options = {}) {
+// Throws Locked for what cannot be one.
+export function useToken(token) {
+  if (!/^[!-~]+$/.test(token)) throw new Locked("A token has visible characters only.");
+  sessionStorage.setItem(TOKEN, token);
+}
+
+async function answered(path, options = {}) {
+  const token = sessionStorage.getItem(TOKEN);
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
   let answer;
   try {
-    answer = await fetch(path, { cache: "no-store", ...options });
+    answer = await fetch(path, { cache: "no-store", headers, ...options });
   } catch {
     throw new Away("The server does not answer.");
   }
-  if (answer.ok) return answer.json();
+  if (answer.ok) return answer;
+  if (answer.status === 401) {
+    sessionStorage.removeItem(TOKEN);
+    throw new Locked(token ? "The server does not take this token." : "");
+  }
   let words = `The server answered ${answer.status}.`;
   try {
     words = (await answer.json()).error || words;
@@ -20,9 +36,16 @@ async function ask(path, options = {}) {
   throw new Refused(words);
 }
 
+const ask = async (path, options) => (await answered(path, options)).json();
+
 // {ready, pending, search, models: [{name, attention_layers, images_per_second, latency_ms, …}]}
 export function statistics() {
   return ask("stats");
+}
+
+// {heat, saliency}: 256 colours [red, green, blue] each.
+export function colours() {
+  return ask("colours.json");
 }
 
 // {answers: [{label, score}], attention}: attention is null where the model has none.
@@ -35,7 +58,11 @@ export async function classify(model, file, top) {
   return { answers: await ask(`classify?${query}`, { method: "POST", body: file }), attention: null };
 }
 
-export async function similar(file, count) {
-  const query = new URLSearchParams({ k: count });
-  return (await ask(`search?${query}`, { method: "POST", body: file })).found;
+// [{name, similarity, labels, picture}]: picture is the path of one where the server shows them.
+export async function similar(file) {
+  return (await ask("search", { method: "POST", body: file })).found;
+}
+
+export async function picture(path) {
+  return (await answered(path.replace(/^\//, ""))).blob();
 }

@@ -13,10 +13,11 @@ function row(cells) {
   return element;
 }
 
-export function watch(table, busy, { away, back }) {
+// asks(): whether to; trouble(problem) and back() hear of a server that goes away and of one that is there again.
+export function watch(table, busy, { asks, trouble, back }) {
   let gone = false;
   const look = async () => {
-    if (document.hidden) return;
+    if (document.hidden || !asks()) return;
     try {
       const { models, pending } = await api.statistics();
       const served = models.filter((model) => model.ready);
@@ -28,9 +29,8 @@ export function watch(table, busy, { away, back }) {
         back();
       }
     } catch (problem) {
-      if (!(problem instanceof api.Away)) return;
-      gone = true;
-      away();
+      gone ||= problem instanceof api.Away;
+      if (!(problem instanceof api.Refused)) trouble(problem);
     }
   };
   look();

@@ -2,12 +2,13 @@
 import * as api from "./api.js";
 import { Panel } from "./panel.js";
 import { addSamples } from "./samples.js";
+import { items } from "./similar.js";
 import { watch } from "./live.js";
 
-const NEIGHBOURS = 12;
 const find = (id) => document.getElementById(id);
 const panels = [];
 let models = new Map();  // by name
+let colours = null;  // of heat maps and saliency
 let image = null;  // {file, bitmap}
 let searches = false;
 
@@ -18,6 +19,7 @@ function say(words, bad = false) {
 
 function trouble(problem) {
   if (problem instanceof api.Away) away();
+  else if (problem instanceof api.Locked) lock(problem.message);
   else say(problem.message, true);
 }
 
@@ -29,6 +31,31 @@ function away() {
 async function back() {
   find("trouble").hidden = true;
   if (models.size === 0) await start();
+  if (image) await show();
+}
+
+// The page waits for a token; words: what was wrong with the last one.
+function lock(words) {
+  find("trouble").hidden = true;
+  document.querySelector("main").hidden = true;
+  find("locked").textContent = words;
+  if (!find("unlock").hidden) return;
+  find("unlock").hidden = false;
+  find("token").focus();
+}
+
+async function unlock(event) {
+  event.preventDefault();
+  const token = find("token").value;
+  find("token").value = "";
+  try {
+    api.useToken(token);
+  } catch (problem) {
+    return trouble(problem);
+  }
+  if (!await start()) return;
+  find("unlock").hidden = true;
+  document.querySelector("main").hidden = false;
   if (image) await show();
 }
 
@@ -58,13 +85,9 @@ async function show() {
 async function findSimilar(asked) {
   if (!searches) return;
   try {
-    const found = await api.similar(asked.file, NEIGHBOURS);
+    const found = await api.similar(asked.file);
     if (asked !== image) return;
-    find("neighbours").replaceChildren(...found.map(({ name, similarity, labels }) => {
-      const item = document.createElement("li");
-      item.textContent = [name, ...Object.values(labels), similarity.toFixed(3)].join(" · ");
-      return item;
-    }));
+    find("neighbours").replaceChildren(...items(found));
     find("similar").hidden = false;
   } catch (problem) {
     trouble(problem);
@@ -72,7 +95,7 @@ async function findSimilar(asked) {
 }
 
 function addPanel(model) {
-  const panel = new Panel(models, model, trouble);
+  const panel = new Panel(models, model, colours, trouble);
   panels.push(panel);
   find("panels").append(panel.element);
   panel.show(image);
@@ -104,21 +127,26 @@ function listen() {
     take(event.dataTransfer.files[0]);
   });
   find("compare").addEventListener("change", (event) => compare(event.target.checked));
+  find("unlock").addEventListener("submit", unlock);
   addSamples(find("samples"), take);
 }
 
+// Whether the server told what it serves.
 async function start() {
   try {
     const told = await api.statistics();
+    colours ??= await api.colours();
     searches = told.search;
     models = new Map(told.models.filter((model) => model.ready).map((model) => [model.name, model]));
-    if (models.size === 0) return say("The server has no model ready.", true);
-    if (panels.length === 0) addPanel(models.keys().next().value);
+    if (models.size === 0) say("The server has no model ready.", true);
+    else if (panels.length === 0) addPanel(models.keys().next().value);
+    return true;
   } catch (problem) {
     trouble(problem);
+    return false;
   }
 }
 
 listen();
 await start();
-watch(find("live"), find("busy"), { away, back });
+watch(find("live"), find("busy"), { asks: () => find("unlock").hidden, trouble, back });

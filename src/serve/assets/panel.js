@@ -31,9 +31,10 @@ async function loaded(uri) {
 }
 
 export class Panel {
-  // models: by name, as the server describes them; trouble(problem) tells people.
-  constructor(models, chosen, trouble) {
+  // models: by name, as the server describes them; colours: see overlay(); trouble(problem) tells people.
+  constructor(models, chosen, colours, trouble) {
     this.models = models;
+    this.colours = colours;
     this.trouble = trouble;
     this.element = document.getElementById("panel").content.firstElementChild.cloneNode(true);
     const find = (selector) => this.element.querySelector(selector);
@@ -113,7 +114,7 @@ export class Panel {
     const picture = map && kind !== "image" ? await loaded(map.png) : null;
     if (turn !== this.turn || (map && map !== this.chosenMap())) return;
     drawSeen(this.canvas, this.image.bitmap, this.attention?.seen ?? WHOLE);
-    if (picture) overlay(this.canvas, picture, kind);
+    if (picture) overlay(this.canvas, picture, kind, this.colours);
     const what = !picture ? "The image" : kind === "heat" ? "Heat map of the attention" : "Grey saliency";
     this.canvas.setAttribute("aria-label", `${what}, ${this.select.value}${this.best ? `, answer: ${this.best}` : ""}`);
   }

@@ -2,10 +2,19 @@
 
 namespace cait::serve {
 
+bool Admission::fits(double cost, double room) const {
+    return requests_ == 0 || waiting_ + cost <= room;
+}
+
+bool Admission::has_room(double cost, double room) const {
+    const std::lock_guard lock(mutex_);
+    return fits(cost, room);
+}
+
 std::shared_ptr<Admission::Ticket> Admission::enter(double cost, double room) {
     {
         const std::lock_guard lock(mutex_);
-        if (requests_ > 0 && waiting_ + cost > room) return nullptr;
+        if (!fits(cost, room)) return nullptr;
         waiting_ += cost;
         ++requests_;
     }

@@ -28,6 +28,7 @@ public:
     // `cost` is the work that comes in, `room` how much may wait together with it. Nothing when
     // the queue is full. An empty one takes anybody.
     std::shared_ptr<Ticket> enter(double cost, double room);
+    bool has_room(double cost, double room) const;  // whether enter() would let it in now
     // For more work than was thought; false where it does not fit beside that of others.
     bool grow(Ticket& ticket, double cost, double room);
 
@@ -36,6 +37,7 @@ public:
 
 private:
     void leave(double cost);
+    bool fits(double cost, double room) const;  // under the lock
 
     mutable std::mutex mutex_;
     double waiting_ = 0;

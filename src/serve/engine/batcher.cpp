@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/scheduling.h"
+
 namespace cait::serve {
 
 namespace {
@@ -42,6 +44,7 @@ std::size_t Batcher::waiting() const {
 }
 
 void Batcher::work() {
+    compute_patiently();
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/scheduling.h"
+
 namespace cait::serve {
 
 WorkerPool::WorkerPool(std::size_t threads) {
@@ -30,6 +32,7 @@ void WorkerPool::post(std::function<void()> work, bool urgent) {
 }
 
 void WorkerPool::serve() {
+    compute_patiently();
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [&] { return stop_ || !work_.empty(); });

@@ -7,15 +7,14 @@
 
 #include <array>
 #include <cerrno>
-#include <list>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
-#include "serve/http/http_server.h"
+#include "serve/http/connection_set.h"
+#include "serve/http/deadline.h"
 #include "serve/http/request_reader.h"
 
 namespace cait::serve {
@@ -23,26 +22,6 @@ namespace cait::serve {
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
-
-// What the loop knows of a connection.
-class ConnectionBase {
-public:
-    virtual ~ConnectionBase() = default;
-    virtual void close() = 0;
-    virtual void finish() = 0;  // answers what has been sent and closes
-};
-
-// What connections share; all of it belongs to the loop's thread.
-struct ConnectionSet {
-    asio::io_context& loop;
-    const Limits& limits;
-    HttpHooks& hooks;
-    std::list<ConnectionBase*> idle{};    // the longest idle first
-    std::list<ConnectionBase*> active{};  // all others
-    std::size_t buffered = 0;             // bytes of requests that are being received
-    bool draining = false;
-    std::function<void()> on_closed{};
-};
 
 // An answer as it goes over the wire, without its body.
 std::string response_head(const Response& response, bool keep_alive);
@@ -52,23 +31,23 @@ class Connection final : public ConnectionBase,
                          public std::enable_shared_from_this<Connection<Stream>> {
 public:
     Connection(Stream stream, ConnectionSet& set, std::string peer)
-        : stream_(std::move(stream)), timer_(set.loop), set_(set), peer_(std::move(peer)) {
-        place_ = set_.active.insert(set_.active.end(), this);
-        listed_ = true;
-    }
-    ~Connection() override { leave(); }
+        : stream_(std::move(stream)),
+          deadline_(set.loop),
+          set_(set),
+          membership_(set, this),
+          peer_(std::move(peer)) {}
 
     void start() {
         if constexpr (kTls) {
-            arm(set_.limits.head_time);
-            watch_deadline();
+            deadline_.set(set_.limits.head_time);
+            deadline_.watch(self());
             stream_.async_handshake(Stream::server, [self = self()](ErrorCode problem) {
                 if (problem) return self->close();
                 self->await_request();
             });
         } else {
             await_request();
-            watch_deadline();
+            deadline_.watch(self());
         }
     }
 
@@ -78,80 +57,47 @@ public:
         *gone_ = true;
         ErrorCode ignored;
         socket().close(ignored);
-        timer_.cancel(ignored);
-        account(0);
-        leave();
+        deadline_.cancel();
+        membership_.leave();
         set_.on_closed();
     }
+    bool is_closed() const { return phase_ == Phase::closed; }
 
-    void finish() override {
-        if (phase_ != Phase::idle) return;  // closes after its answer
-        ErrorCode ignored;
-        if (socket().available(ignored) == 0) return close();
+    void finish() override {  // others close after their answer
+        if (phase_ == Phase::idle) deadline_.set(kLastChance);
+    }
+
+    void run_out_of_time() {
+        if (phase_ == Phase::reading)
+            refuse(HttpError(408, "request: it did not come in time"));
+        else if (phase_ == Phase::answering)
+            deadline_.set(std::chrono::hours(1));  // whoever computes has deadlines of his own
+        else
+            close();
     }
 
 private:
     enum class Phase { handshake, idle, reading, answering, writing, lingering, closed };
     static constexpr bool kTls = !std::is_same_v<Stream, Tcp::socket>;
     static constexpr std::size_t kIdleBuffer = 4096, kBodyBuffer = 65536;
-    static constexpr std::size_t kSmallBody = 65536;  // read to its end although it is refused
+    static constexpr std::size_t kSmallBody = 262'144;  // read to its end although it is refused
+    // When the server stops: for a request that was sent before its client could know.
+    static constexpr std::chrono::milliseconds kLastChance{300};
     static constexpr std::size_t kMostLingering = std::size_t{8} << 20;
 
     std::shared_ptr<Connection> self() { return this->shared_from_this(); }
     auto& socket() { return stream_.lowest_layer(); }
 
-    void leave() {
-        if (!std::exchange(listed_, false)) return;
-        (in_idle_ ? set_.idle : set_.active).erase(place_);
-    }
-    void move_to(bool idle) {
-        if (idle == in_idle_) return;
-        auto& from = in_idle_ ? set_.idle : set_.active;
-        auto& to = idle ? set_.idle : set_.active;
-        to.splice(to.end(), from, place_);
-        in_idle_ = idle;
-    }
-
-    void account(std::size_t bytes) {
-        set_.buffered += bytes - accounted_;
-        accounted_ = bytes;
-    }
-
-    // ---- time
-
-    void arm(std::chrono::milliseconds time) { arm_until(Clock::now() + time); }
-    void arm_until(Clock::time_point deadline) {
-        deadline_ = deadline;
-        ErrorCode ignored;
-        if (deadline < timer_.expiry()) timer_.cancel(ignored);  // and wait anew
-    }
     std::chrono::milliseconds time_for(std::size_t bytes) const {
         return set_.limits.slack + std::chrono::milliseconds(1000 * bytes / set_.limits.slowest);
-    }
-    void watch_deadline() {
-        timer_.expires_at(deadline_);
-        timer_.async_wait([self = self()](ErrorCode) {
-            if (self->phase_ == Phase::closed) return;
-            if (Clock::now() < self->deadline_) return self->watch_deadline();
-            self->run_out_of_time();
-            if (self->phase_ != Phase::closed) self->watch_deadline();
-        });
-    }
-    void run_out_of_time() {
-        if (phase_ == Phase::reading)
-            refuse(HttpError(408, "request: it did not come in time"));
-        else if (phase_ == Phase::answering)
-            arm(std::chrono::hours(1));  // whoever computes has deadlines of his own
-        else
-            close();
     }
 
     // ---- reading
 
     void await_request() {
         phase_ = Phase::idle;
-        move_to(true);
-        arm(set_.limits.idle);
+        membership_.set_idle(true);
+        deadline_.set(set_.limits.idle);
         use_buffer(kIdleBuffer);
         if (set_.draining && socket_is_silent()) return close();
         read();
@@ -189,10 +135,10 @@ private:
     void consume(std::string_view bytes) {
         if (phase_ == Phase::idle) {
             phase_ = Phase::reading;
-            move_to(false);
+            membership_.set_idle(false);
             begun_ = Clock::now();
             received_ = 0;
-            arm(set_.limits.head_time);
+            deadline_.set(set_.limits.head_time);
             reader_.emplace(set_.limits);
             refusal_.reset();
             head_seen_ = false;
@@ -200,13 +146,13 @@ private:
         received_ += bytes.size();
         try {
             const RequestReader::Progress progress = reader_->feed(bytes);
-            account(reader_->held());
+            membership_.hold(reader_->held());
             if (set_.buffered > set_.limits.bodies)
                 throw HttpError(503, "server: too much is being sent to it at the moment");
             if (progress != RequestReader::Progress::head && !head_seen_) see_head();
             if (phase_ != Phase::reading) return;
             if (progress == RequestReader::Progress::done) return complete();
-            if (head_seen_) arm_until(begun_ + time_for(received_));
+            if (head_seen_) deadline_.set(begun_ + time_for(received_));
             if (!continuing_) read();
         } catch (const HttpError& error) {
             refuse(error);
@@ -246,12 +192,12 @@ private:
         head_only_ = reader_->request().method == "HEAD";
         if (refusal_) return write(std::move(*refusal_));
         phase_ = Phase::answering;
-        arm(std::chrono::hours(1));
+        deadline_.set(std::chrono::hours(1));
         auto request = std::make_shared<Request>(reader_->take());
         method_ = request->method;
         target_ = request->target;
         body_received_ = request->body.size();
-        account(0);
+        membership_.hold(0);
         request->peer = peer_;
         request->arrived = begun_;
         gone_ = request->gone;
@@ -309,7 +255,7 @@ private:
         phase_ = Phase::writing;
         out_ = std::move(response);
         out_head_ = response_head(out_, keep_alive_);
-        arm(time_for(out_.body.size()));
+        deadline_.set(time_for(out_.body.size()));
         const std::array<asio::const_buffer, 2> buffers{
             asio::buffer(out_head_), head_only_ ? asio::const_buffer() : asio::buffer(out_.body)};
         asio::async_write(stream_, buffers, [self = self()](ErrorCode problem, std::size_t) {
@@ -330,7 +276,7 @@ private:
     void after_answer() {
         std::string rest = reader_ && keep_alive_ ? reader_->rest() : std::string();
         reader_.reset();
-        account(0);
+        membership_.hold(0);
         out_ = {};
         method_.clear();
         target_.clear();
@@ -346,7 +292,7 @@ private:
     // client that has not read it yet.
     void linger() {
         phase_ = Phase::lingering;
-        arm(std::chrono::seconds(2));
+        deadline_.set(std::chrono::seconds(2));
         ErrorCode problem;
         socket().shutdown(Tcp::socket::shutdown_send, problem);
         if (problem) return close();
@@ -355,19 +301,18 @@ private:
     }
 
     Stream stream_;
-    asio::steady_timer timer_;
+    Deadline deadline_;
     ConnectionSet& set_;
+    Membership membership_;
     std::string peer_;
-    std::list<ConnectionBase*>::iterator place_;
-    bool listed_ = false, in_idle_ = false;
     Phase phase_ = Phase::handshake;
-    Clock::time_point deadline_, begun_;
+    Clock::time_point begun_;
     std::vector<char> in_;
     std::optional<RequestReader> reader_;
     std::optional<Response> refusal_;
     bool head_seen_ = false, keep_alive_ = false, head_only_ = false;
     bool reading_ = false, watching_ = false, continuing_ = false;
-    std::size_t received_ = 0, accounted_ = 0, lingered_ = 0, body_received_ = 0;
+    std::size_t received_ = 0, lingered_ = 0, body_received_ = 0;
     std::string method_, target_;
     std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
     Response out_;

@@ -13,6 +13,7 @@
 #include <boost/asio/ssl/stream.hpp>
 
 #include "core/display_name.h"
+#include "core/scheduling.h"
 #include "serve/http/connection.h"
 
 namespace cait::serve {
@@ -90,6 +91,13 @@ struct HttpServer::State {
             open = set.idle.size() + set.active.size();
             if (set.draining && open == 0) loop.stop();
         };
+    }
+
+    // Who was cut off is still held by the loop, which ends after the lists.
+    ~State() {
+        set.on_closed = [] {};
+        for (auto* list : {&set.idle, &set.active})
+            while (!list->empty()) list->front()->close();
     }
 
     void await_signal() {
@@ -176,11 +184,13 @@ std::uint16_t HttpServer::port() const { return state_->port; }
 std::size_t HttpServer::connections() const { return state_->open; }
 
 void HttpServer::run(HttpHooks hooks) {
+    answer_promptly();
     state_->hooks = std::move(hooks);
     if (state_->hooks.on_signal) {
         for (const int number : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(number);
         state_->await_signal();
     }
+    if (state_->hooks.on_listening) state_->hooks.on_listening();
     state_->accept();
     state_->loop.run();
 }

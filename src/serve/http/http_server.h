@@ -35,6 +35,7 @@ struct HttpHooks {
     std::function<void(std::shared_ptr<Request> request, Reply reply)> on_request;
     std::function<void(const Exchange& exchange)> on_answer{};
     std::function<void(int number)> on_signal{};  // SIGTERM, SIGINT, SIGHUP
+    std::function<void()> on_listening{};         // once signals are heard
 };
 
 class HttpServer {
@@ -50,7 +51,8 @@ public:
     void run(HttpHooks hooks);
 
     // From any thread. Accepts what has connected already and nothing more, closes idle
-    // connections, answers what has been sent; what is not answered after `patience` is cut off.
+    // connections after a moment, answers what has been sent; what is not answered after `patience`
+    // is cut off.
     void drain(std::chrono::milliseconds patience);
     // Calls in the loop's thread after some time.
     void after(std::chrono::milliseconds time, std::function<void()> work);

@@ -25,6 +25,8 @@ struct Route {
     std::vector<std::string> pattern;
     Handler handler;
     bool is_open = false;  // needs no token
+    // What can be refused before the body is read; throws HttpError.
+    std::function<void(const Request& head, const std::vector<std::string>& words)> before_body{};
 };
 
 class Router {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "image/codec/decode.h"
+#include "image/draw/heat_map.h"
 #include "inside/attention_map.h"
 #include "measure/top_answers.h"
 #include "report/html.h"
@@ -18,11 +18,9 @@ using nlohmann::json;
 
 json map_json(const AttentionMap& map) {
     const auto [least, most] = std::ranges::minmax(map.values);
-    Image grey = Image::blank(map.width, map.height, 1);
-    const float range = most > least ? most - least : 1;
-    for (std::size_t i = 0; i < map.values.size(); ++i)
-        grey.pixels[i] = std::uint8_t(std::lround(255 * (map.values[i] - least) / range));
-    return {{"png", png_uri(grey)}, {"least", least}, {"most", most}};
+    return {{"png", png_uri(grey_map({map.width, map.height, map.values}))},
+            {"least", least},
+            {"most", most}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "image/draw/colour_map.h"
 #include "serve/assets/assets.h"
 #include "serve/routes/replies.h"
 #include "serve/service.h"
@@ -145,6 +146,7 @@ json model_json(const Repository::Entry& entry) {
     model["bound_ms"] = 1e3 * served.bound();
     model["service_ms"] = 1e3 * served.time().expected(1);
     model["batch"] = served.batch();
+    model["batch_ms"] = 1e3 * served.time().expected(served.batch());
     return model;
 }
 
@@ -161,12 +163,23 @@ Response stats(Service& service) {
                           {"models", std::move(models)}});
 }
 
+// The page draws by itself, in the colours of `cait attend`.
+Response colours() {
+    const auto table = [](Colour (*colour)(double)) {
+        json list = json::array();
+        for (int i = 0; i < 256; ++i) list.push_back(colour(i / 255.0));
+        return list;
+    };
+    return json_response({{"heat", table(heat_colour)}, {"saliency", table(cividis_colour)}});
+}
+
 }  // namespace
 
 void add_insight_routes(Service& service) {
     Router& router = service.router();
     router.add("GET", "/metrics", [&service](Call call) { call.reply(metrics(service)); });
     router.add("GET", "/stats", [&service](Call call) { call.reply(stats(service)); });
+    router.add("GET", "/colours.json", [](Call call) { call.reply(colours()); }).is_open = true;
     for (const Asset& asset : assets())
         router
             .add("GET", asset.path,

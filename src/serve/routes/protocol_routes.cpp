@@ -15,8 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-ServedModelPtr model_of(Service& service, const Call& call) {
-    return service.repository().get(call.words.at(0), call.words.size() > 1 ? call.words[1] : "");
+// The words of a path: name and, where it has one, version.
+ServedModelPtr model_of(Service& service, const std::vector<std::string>& words) {
+    return service.repository().get(words.at(0), words.size() > 1 ? words[1] : "");
 }
 
 json tensor_json(const std::string& name, const char* type, const Shape& shape) {
@@ -72,7 +73,7 @@ Response config(Service& service, const ServedModel& model) {
 }
 
 void infer(Service& service, Call call) {
-    const ServedModelPtr model = model_of(service, call);
+    const ServedModelPtr model = model_of(service, call.words);
     service.compute(std::move(call), model, [model](Request& request, const Service::Admit& admit) {
         Parameters(request.target).allow({});
         auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
@@ -135,7 +136,7 @@ void add_protocol_routes(Service& service) {
         router.add("GET", path + "/ready", [&service](Call call) {
             bool is = false;
             try {
-                model_of(service, call);
+                model_of(service, call.words);
                 is = true;
             } catch (const HttpError& error) {
                 if (error.status() == 404) throw;
@@ -145,12 +146,16 @@ void add_protocol_routes(Service& service) {
             call.reply(std::move(response));
         });
         router.add("GET", path + "/config", [&service](Call call) {
-            call.reply(config(service, *model_of(service, call)));
+            call.reply(config(service, *model_of(service, call.words)));
         });
-        router.add("POST", path + "/infer",
-                   [&service](Call call) { infer(service, std::move(call)); });
+        router
+            .add("POST", path + "/infer",
+                 [&service](Call call) { infer(service, std::move(call)); })
+            .before_body = [&service](const Request& head, const std::vector<std::string>& words) {
+            service.check_room(*model_of(service, words), head.arrived);
+        };
         router.add("GET", path, [&service](Call call) {
-            call.reply(metadata(service, *model_of(service, call)));
+            call.reply(metadata(service, *model_of(service, call.words)));
         });
     }
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "image/draw/colour_map.h"
 #include "report/html.h"
 #include "serve/assets/assets.h"
 #include "unit/data/support.h"
@@ -105,6 +106,39 @@ TEST_F(ServiceTest, RefusesWhatOthersHaveFilled) {
     EXPECT_EQ(refused.fields.at(0).name, "Retry-After");
     EXPECT_EQ(model->stats().view().failures[std::size_t(Failure::rejected)], 1U);
     EXPECT_EQ(ask("GET", "/v2/models/tiny").status, 200);  // what costs nothing is answered
+}
+
+// Nobody need send what would be refused anyway.
+TEST_F(ServiceTest, RefusesBeforeTheBodyIsSent) {
+    Request head;
+    head.method = "POST";
+    const auto status_of = [&](const char* target) {
+        head.target = target;
+        const std::optional<Response> refused = service_.check_head(head);
+        return refused ? refused->status : 0;
+    };
+    const std::vector<const char*> all{"/classify", "/embed?model=tiny", "/v2/models/tiny/infer"};
+    for (const char* target : all) EXPECT_EQ(status_of(target), 0) << target;
+    EXPECT_EQ(status_of("/classify?model=none"), 404);
+    EXPECT_EQ(status_of("/v2/models/none/infer"), 404);
+    Admission& admission = const_cast<Admission&>(service_.admission());
+    const auto ticket = admission.enter(100, 1);
+    for (const char* target : all) EXPECT_EQ(status_of(target), 503) << target;
+    EXPECT_EQ(
+        service_.repository().get("tiny")->stats().view().failures[std::size_t(Failure::rejected)],
+        3U);
+    EXPECT_THAT(ask("GET", "/metrics").body,
+                HasSubstr("cait_http_responses_total{status=\"503\"} 3"));
+}
+
+TEST_F(ServiceTest, ThePageDrawsInTheColoursOfTheProgram) {
+    const json colours = json::parse(ask("GET", "/colours.json").body);
+    ASSERT_EQ(colours["heat"].size(), 256U);
+    ASSERT_EQ(colours["saliency"].size(), 256U);
+    for (int i = 0; i < 256; i += 51) {
+        EXPECT_EQ(colours["heat"][i], json(heat_colour(i / 255.0)));
+        EXPECT_EQ(colours["saliency"][i], json(cividis_colour(i / 255.0)));
+    }
 }
 
 TEST_F(ServiceTest, OpensCompressedBodies) {

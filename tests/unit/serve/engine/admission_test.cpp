@@ -12,6 +12,8 @@ TEST(Admission, TakesAsMuchWorkAsIsDoneInTime) {
     for (int i = 0; i < 100; ++i)
         if (auto ticket = admission.enter(0.030, 0.200)) inside.push_back(ticket);
     EXPECT_EQ(inside.size(), 6U);  // 6 · 30 ms
+    EXPECT_FALSE(admission.has_room(0.030, 0.200));
+    EXPECT_TRUE(admission.has_room(0.020, 0.200));
     EXPECT_NEAR(admission.waiting(), 0.18, 1e-9);
     EXPECT_EQ(admission.requests(), 6U);
     inside.pop_back();
