@@ -57,9 +57,7 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
-    bool has_accuracy() const {
-        return has_classifier(recipe().loss.name) || has_memory(recipe().loss.name);
-    }
+    bool has_accuracy() const { return has_classifier(recipe().loss.name); }
     void end_epoch();
     std::unique_ptr<Executor> executor_for(const TorchTensors& weights) const;
     Metrics evaluate(const TorchTensors& weights);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "e2e/train_run.h"
+#include "report/metrics_log.h"
 
 namespace cait::e2e {
 namespace {
@@ -77,6 +78,17 @@ protected:
         return all;
     }
 
+    // Of training; validation has one anyway.
+    void expect_accuracy(const Finished& run, const std::string& name, bool learned) const {
+        SCOPED_TRACE(name);
+        EXPECT_EQ(run.out.find(", accuracy ") != std::string::npos, learned) << run.out;
+        const std::vector<MetricsRecord> records = read_metrics(path(name + "/metrics.jsonl"));
+        EXPECT_FALSE(records.empty());
+        for (const MetricsRecord& record : records)
+            EXPECT_EQ(record.values.contains(metric::kTop1), learned || record.kind == "val")
+                << record.kind << " at step " << record.step;
+    }
+
     // Killed after some saves and gone on with, it ends as the whole run does.
     void expect_kills_change_nothing(const Words& whole, Words broken, const std::string& a,
                                      const std::string& b) const {
@@ -116,6 +128,7 @@ TEST_F(TrainBeyondLabels, GrafitFromRecipeToFeatures) {
     EXPECT_THAT(run.err, HasSubstr("nearest training images"));
     EXPECT_THAT(run.out, HasSubstr("spread"));
     EXPECT_THAT(run.out, HasSubstr("the class head does not know"));
+    expect_accuracy(run, "run", false);
     EXPECT_THAT(read(path("run/metrics.jsonl")), HasSubstr("\"spread\""));
     const TensorFile file = TensorFile::open(path("run/best.safetensors"));
     std::set<std::string> names;
@@ -152,14 +165,17 @@ TEST_F(TrainBeyondLabels, BaselinesRun) {
         const Finished run =
             cait(grafit(loss, {"--epochs", "1", "--set", std::string("loss.name=") + loss}));
         EXPECT_EQ(run.status, 0) << loss << ": " << run.err;
+        expect_accuracy(run, loss, std::string(loss).starts_with("ce_"));
     }
     const Finished snca = cait(run_of("snca", "snca", {"--epochs", "1", "--lr", "0.05"}));
     ASSERT_EQ(snca.status, 0) << snca.err;
+    expect_accuracy(snca, "snca", false);
     const Finished clusters = cait(run_of("grafit-transfer", "clusters",
                                           {"--epochs", "1", "--set", "clusters.count=5", "--set",
                                            "clusters.weights=" + path("snca/last.safetensors")}));
     ASSERT_EQ(clusters.status, 0) << clusters.err;
     EXPECT_THAT(clusters.err, HasSubstr("48 images in 5 clusters"));
+    expect_accuracy(clusters, "clusters", true);
 }
 
 TEST_F(TrainBeyondLabels, KillsDoNotChangeGrafit) {

@@ -142,10 +142,9 @@ at::Tensor ViewLearning::instance_term(const ViewPart& part, const TorchTensors&
 void ViewLearning::knn_term(const ViewPart& part, const at::Tensor& projection,
                             LossResult& result) {
     if (!memory_) throw Error("[loss] memory: expected the labels of the training images");
-    const KnnLoss knn = memory_->loss(unit_rows(projection), part.keys, part.labels);
-    result.parts["knn"] = knn.loss.detach();
-    result.total = result.total + knn.loss;
-    result.correct = knn.correct;
+    const at::Tensor knn = memory_->loss(unit_rows(projection), part.keys, part.labels);
+    result.parts["knn"] = knn.detach();
+    result.total = result.total + knn;
 }
 
 void ViewLearning::dino_term(const ViewPart& part, const TorchTensors& outputs,
