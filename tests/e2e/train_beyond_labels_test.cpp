@@ -188,6 +188,28 @@ TEST_F(TrainBeyondLabels, KillsDoNotChangeDino) {
     expect_kills_change_nothing(dino("whole", more), dino("broken", more), "whole", "broken");
 }
 
+TEST_F(TrainBeyondLabels, GoingOnWithAnotherLossDropsNothingSilently) {
+    ASSERT_EQ(cait(grafit("run", {"--epochs", "1"})).status, 0);
+    const Words bare{"--set", "head.kind=none",  "--set",    "eval.features=trunk",
+                     "--set", "save.head=false", "--epochs", "1"};
+    ASSERT_EQ(cait(run_of("snca", "bare", bare)).status, 0);
+    const auto go_on = [&](const std::string& run, const std::string& setting) {
+        return cait({"train", "--resume", path(run), "--epochs", "2", "--set", setting});
+    };
+    const auto expect_kept = [&](const std::string& run, const std::string& setting,
+                                 const std::string& what) {
+        const Finished refused = go_on(run, setting);
+        EXPECT_EQ(refused.status, 1) << setting;
+        EXPECT_THAT(refused.err, HasSubstr("state.safetensors: " + what)) << setting;
+    };
+    const std::string unused = "the checkpoint has it, the recipe's loss.name does not";
+    expect_kept("run", "loss.name=instance", "memory: " + unused);
+    expect_kept("run", "loss.name=knn", "target.blocks.0.attn.proj.bias: " + unused);
+    expect_kept("run", "head.outputs=4", "projector.3.weight: the recipe's model has shape");
+    expect_kept("bare", "loss.name=cross_entropy", "memory: " + unused);
+    EXPECT_EQ(go_on("run", "memory.sigma=0.1").status, 0);
+}
+
 TEST_F(TrainBeyondLabels, TwoProcessesLearnGrafitAsOneDoes) {
     // At a rate at which fresh weights do not blow rounding errors up.
     const Words more{"--lr", "1e-3"};
