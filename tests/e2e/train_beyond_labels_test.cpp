@@ -188,6 +188,36 @@ TEST_F(TrainBeyondLabels, KillsDoNotChangeDino) {
     expect_kills_change_nothing(dino("whole", more), dino("broken", more), "whole", "broken");
 }
 
+TEST_F(TrainBeyondLabels, KillsDoNotChangeClusterFit) {
+    ASSERT_EQ(cait(run_of("snca", "teacher", {"--epochs", "1"})).status, 0);
+    const Words more{"--set",    "clusters.count=5",
+                     "--set",    "clusters.weights=" + path("teacher/last.safetensors"),
+                     "--set",    "save.steps=1",
+                     "--epochs", "4"};
+    const auto run = [&](const char* name) { return run_of("grafit-transfer", name, more); };
+    expect_kills_change_nothing(run("whole"), run("broken"), "whole", "broken");
+    EXPECT_TRUE(state("whole").contains("clusters"));
+}
+
+TEST_F(TrainBeyondLabels, ClustersStayWhateverBecomesOfTheModelThatMadeThem) {
+    ASSERT_EQ(cait(run_of("snca", "teacher", {"--epochs", "1"})).status, 0);
+    const Words words =
+        run_of("grafit-transfer", "run",
+               {"--set", "clusters.count=5", "--set",
+                "clusters.weights=" + path("teacher/last.safetensors"), "--epochs", "1"});
+    ASSERT_EQ(cait(words).status, 0);
+    const std::uint64_t before = state("run").at("clusters");
+    std::filesystem::remove_all(path("teacher"));
+    const Finished on =
+        cait({"train", "--resume", path("run"), "--epochs", "2", "--set", "train.seed=9"});
+    EXPECT_EQ(on.status, 0) << on.err;
+    EXPECT_EQ(state("run").at("clusters"), before);
+    // Of other images they would say nothing.
+    std::filesystem::remove(path("train/red/0.png"));
+    expect_refused(cait({"train", "--resume", path("run"), "--epochs", "3"}), 1,
+                   {"clusters", "expected one for each of the 47 training images, found 48"});
+}
+
 TEST_F(TrainBeyondLabels, GoingOnWithAnotherLossDropsNothingSilently) {
     ASSERT_EQ(cait(grafit("run", {"--epochs", "1"})).status, 0);
     const Words bare{"--set", "head.kind=none",  "--set",    "eval.features=trunk",
