@@ -160,6 +160,41 @@ TEST_F(TrainBeyondLabels, WithoutBeingAskedModelFilesHaveNoHead) {
     EXPECT_EQ(tuned.status, 0) << tuned.err;
 }
 
+TEST_F(TrainBeyondLabels, FineTunesAClassifierWithAHiddenLayer) {
+    ASSERT_EQ(cait(run_of("snca", "run", {"--epochs", "1"})).status, 0);
+    const Finished tuned =
+        cait(run_of("grafit-transfer", "tuned",
+                    {"--weights", path("run"), "--set", "head.classifier=12", "--lr", "0.05"}));
+    ASSERT_EQ(tuned.status, 0) << tuned.err;
+    EXPECT_THAT(tuned.err, HasSubstr("head made anew: its hidden layer has 12 numbers"));
+    expect_accuracy(tuned, "tuned", true);
+    std::set<std::string> names;
+    for (const NamedTensor& tensor : TensorFile::open(path("tuned/best.safetensors")).tensors)
+        names.insert(tensor.name);
+    EXPECT_TRUE(names.contains("head_hidden.1.running_mean"));
+    EXPECT_FALSE(names.contains("projector.weight"));
+    // The engine gives what LibTorch gives.
+    const auto loss = [&](const std::string& executor) {
+        const Finished eval = cait({"eval", "--weights", path("tuned"), "--data",
+                                    "folder:" + path("val"), "--executor", executor, "--json"});
+        EXPECT_EQ(eval.status, 0) << eval.err;
+        return nlohmann::json::parse(eval.out).at("loss").get<double>();
+    };
+    EXPECT_NEAR(loss("engine"), loss("torch"), 1e-4);
+    const Finished predict =
+        cait({"predict", "--weights", path("tuned"), path("val/red/0.png"), "--json"});
+    EXPECT_EQ(predict.status, 0) << predict.err;
+    // What starts from it may have another one.
+    for (const char* width : {"12", "0"})
+        EXPECT_EQ(cait(run_of("grafit-transfer", std::string("again") + width,
+                              {"--weights", path("tuned"), "--epochs", "1", "--set",
+                               std::string("head.classifier=") + width}))
+                      .status,
+                  0);
+    expect_refused(cait(run_of("snca", "bad", {"--set", "head.classifier=12"})), 2,
+                   {"head.classifier"});
+}
+
 TEST_F(TrainBeyondLabels, BaselinesRun) {
     for (const char* loss : {"instance", "ce_instance", "triplet", "ce_triplet"}) {
         const Finished run =
