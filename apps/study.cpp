@@ -122,13 +122,8 @@ bool StudyArguments::asks(const std::string& analysis) const {
 }
 
 StudiedWeights words_of(const StudyArguments& arguments, const std::string& text) {
-    const std::size_t equals = text.find('=');
-    StudiedWeights words{"", text, arguments.embed.model.model};
-    if (equals != std::string::npos && !fs::exists(text)) {
-        words.label = text.substr(0, equals);
-        words.weights = text.substr(equals + 1);
-    }
-    if (words.weights == "official" && words.model.empty()) words.model = words.label;
+    StudiedWeights words{weights_word(text), arguments.embed.model.model};
+    if (words.weights == "official" && words.model.empty()) words.model = words.name;
     return words;
 }
 
@@ -163,7 +158,8 @@ void add_study_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--report", arguments->report, "Also write a page with the charts")
         ->type_name("FILE.html");
     command
-        ->add_option("--svg", arguments->svg, "Also write every chart into this folder, as SVG and PNG")
+        ->add_option("--svg", arguments->svg,
+                     "Also write every chart into this folder, as SVG and PNG")
         ->type_name("FOLDER");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, invocation] { run(*arguments, invocation); });
