@@ -137,15 +137,16 @@ void add_study_command(CLI::App& app, const Invocation& invocation) {
     auto arguments = std::make_shared<StudyArguments>();
     command
         ->add_option("analyses", arguments->analyses,
-                     "pca: energy of the principal components; tsne: a map; granularity: accuracy "
-                     "at every level of the labels; separability: telling random labels apart")
+                     "pca: energy of the principal components; tsne: a map; granularity: kNN "
+                     "accuracy and mAP at every level of the labels, and by the level that models "
+                     "were trained at; separability: telling random labels apart")
         ->type_name("ANALYSIS")
         ->check(CLI::IsMember(kAnalyses))
         ->required();
     command
         ->add_option("--weights", arguments->weights,
                      "Models: files, runs, or NAME=official. Files with the same label are one "
-                     "method, trained at several levels")
+                     "method, trained at several levels: each at that whose class names it has")
         ->type_name("[LABEL=]FILE")
         ->required();
     command
