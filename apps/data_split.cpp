@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "data.h"
+#include "data/levels.h"
 #include "data/sources/csv_dataset.h"
 #include "data/split.h"
 #include "input_files.h"
@@ -32,10 +33,8 @@ void run(const SplitArguments& arguments) {
     const DatasetPtr dataset = arguments.data.open_training_part();
     for (const std::string& output : arguments.output)
         OutputFile(output).not_in_data(arguments.data.uri).not_in(*dataset);
-    std::vector<std::int64_t> labels;
-    labels.reserve(dataset->size());
-    for (std::size_t i = 0; i < dataset->size(); ++i) labels.push_back(dataset->label(i));
-    const SplitIndices parts = stratified_split(labels, arguments.fraction, arguments.seed);
+    const SplitIndices parts =
+        stratified_split(labels_of(*dataset), arguments.fraction, arguments.seed);
     if (parts.held_out.empty())
         throw Error(fmt::format("{}: {} of {} images is none; expected a larger --fraction",
                                 dataset->source(), arguments.fraction, dataset->size()));

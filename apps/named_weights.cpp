@@ -18,18 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Words {
-    std::string weights;
-    std::string model;
-    bool named = false;  // by the words themselves
-};
-
-Words words_of(const std::string& text, const ModelOptions& options) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || fs::exists(text)) return {text, options.model, false};
-    return {text.substr(equals + 1), text.substr(0, equals), true};
-}
-
 std::string checked_model(std::string name, const std::string& text, const std::string& option) {
     try {
         configure(name);
@@ -45,12 +33,19 @@ bool says_its_model(const std::string& file) {
 
 }  // namespace
 
+WeightsWord weights_word(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || fs::exists(text)) return {"", text};
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 NamedWeights named_weights(const std::string& text, const ModelOptions& options,
                            const std::string& option) {
-    const Words words = words_of(text, options);
-    const std::string model = words.named ? checked_model(words.model, text, option) : words.model;
-    const std::string file = weights_file(words.weights, model);
-    if (words.named) return {file, model, {}};
+    const WeightsWord word = weights_word(text);
+    const bool named = word.weights != text;
+    const std::string model = named ? checked_model(word.name, text, option) : options.model;
+    const std::string file = weights_file(word.weights, model);
+    if (named) return {file, model, {}};
     if (says_its_model(file)) return {file, {}, {}};
     return {file, options.model, options.settings()};
 }
@@ -58,8 +53,10 @@ NamedWeights named_weights(const std::string& text, const ModelOptions& options,
 void fetch_named(const std::vector<std::string>& texts, const ModelOptions& options) {
     std::vector<std::string> told_later;
     for (const std::string& text : texts) {
-        const Words words = words_of(text, options);
-        if (words.weights == "official") weights_file(words.weights, words.model, &told_later);
+        const WeightsWord word = weights_word(text);
+        if (word.weights == "official")
+            weights_file(word.weights, word.weights == text ? options.model : word.name,
+                         &told_later);
     }
 }
 

@@ -9,15 +9,21 @@
 
 namespace cait::app {
 
+// NAME=FILE, or FILE alone. A file whose name has a '=' in it is found as a file first.
+struct WeightsWord {
+    std::string name;     // empty: none was given
+    std::string weights;  // file, run or "official"
+};
+WeightsWord weights_word(const std::string& text);
+
 struct NamedWeights {
     std::string file;
     std::string model;  // empty: the file says
     SettingList settings;
 };
 
-// NAME=FILE, or FILE alone, which then is of the model that it says, otherwise of --model. A file
-// whose name has a '=' in it is found as a file first. Throws UsageError, which begins with
-// `option`, for a NAME that there is none of.
+// NAME is a model; FILE alone is of the model that it says, otherwise of --model. Throws
+// UsageError, which begins with `option`, for a NAME that there is none of.
 NamedWeights named_weights(const std::string& text, const ModelOptions& options,
                            const std::string& option);
 

@@ -122,13 +122,8 @@ bool StudyArguments::asks(const std::string& analysis) const {
 }
 
 StudiedWeights words_of(const StudyArguments& arguments, const std::string& text) {
-    const std::size_t equals = text.find('=');
-    StudiedWeights words{"", text, arguments.embed.model.model};
-    if (equals != std::string::npos && !fs::exists(text)) {
-        words.label = text.substr(0, equals);
-        words.weights = text.substr(equals + 1);
-    }
-    if (words.weights == "official" && words.model.empty()) words.model = words.label;
+    StudiedWeights words{weights_word(text), arguments.embed.model.model};
+    if (words.weights == "official" && words.model.empty()) words.model = words.name;
     return words;
 }
 
@@ -142,15 +137,16 @@ void add_study_command(CLI::App& app, const Invocation& invocation) {
     auto arguments = std::make_shared<StudyArguments>();
     command
         ->add_option("analyses", arguments->analyses,
-                     "pca: energy of the principal components; tsne: a map; granularity: accuracy "
-                     "at every level of the labels; separability: telling random labels apart")
+                     "pca: energy of the principal components; tsne: a map; granularity: kNN "
+                     "accuracy and mAP at every level of the labels, and by the level that models "
+                     "were trained at; separability: telling random labels apart")
         ->type_name("ANALYSIS")
         ->check(CLI::IsMember(kAnalyses))
         ->required();
     command
         ->add_option("--weights", arguments->weights,
                      "Models: files, runs, or NAME=official. Files with the same label are one "
-                     "method, trained at several levels")
+                     "method, trained at several levels: each at that whose class names it has")
         ->type_name("[LABEL=]FILE")
         ->required();
     command
@@ -163,7 +159,8 @@ void add_study_command(CLI::App& app, const Invocation& invocation) {
     command->add_option("--report", arguments->report, "Also write a page with the charts")
         ->type_name("FILE.html");
     command
-        ->add_option("--svg", arguments->svg, "Also write every chart into this folder, as SVG and PNG")
+        ->add_option("--svg", arguments->svg,
+                     "Also write every chart into this folder, as SVG and PNG")
         ->type_name("FOLDER");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, invocation] { run(*arguments, invocation); });

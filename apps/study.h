@@ -7,6 +7,7 @@
 
 #include "embedding.h"
 #include "look/study.h"
+#include "named_weights.h"
 
 namespace cait::app {
 
@@ -30,11 +31,9 @@ struct StudyArguments {
     bool asks(const std::string& analysis) const;
 };
 
-// A word of --weights.
-struct StudiedWeights {
-    std::string label;    // empty: none was given
-    std::string weights;  // file, run or "official"
-    std::string model;    // where the file does not say
+// A word of --weights, whose name is a label.
+struct StudiedWeights : WeightsWord {
+    std::string model;  // where the file does not say
 };
 StudiedWeights words_of(const StudyArguments& arguments, const std::string& text);
 

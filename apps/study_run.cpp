@@ -266,7 +266,7 @@ Study run_study(const StudyArguments& arguments) {
     std::vector<StudiedWeights> all;
     for (const std::string& text : arguments.weights) {
         all.push_back(words_of(arguments, text));
-        labels.push_back(all.back().label);
+        labels.push_back(all.back().name);
         study.models.emplace_back().weights = weights_file(all.back().weights, all.back().model);
     }
     name_models(labels, study.models);

@@ -8,6 +8,7 @@
 #include "cait/error.h"
 #include "core/atomic_file.h"
 #include "core/file_bytes.h"
+#include "data/levels.h"
 #include "data/sources/csv_reader.h"
 #include "data/split.h"
 
@@ -31,9 +32,7 @@ Holdout divided(const DatasetPtr& dataset, const SplitIndices& parts) {
 }  // namespace
 
 Holdout hold_out(const DatasetPtr& dataset, double fraction, std::uint64_t seed) {
-    std::vector<std::int64_t> labels(dataset->size());
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = dataset->label(i);
-    return divided(dataset, stratified_split(labels, fraction, seed));
+    return divided(dataset, stratified_split(labels_of(*dataset), fraction, seed));
 }
 
 void write_holdout(const Dataset& held_out, const std::filesystem::path& file) {

@@ -17,10 +17,7 @@ namespace cait {
 namespace {
 
 LabelLevel own_level(const Dataset& dataset, std::string name) {
-    LabelLevel level{std::move(name), dataset.class_list(), {}};
-    level.labels.reserve(dataset.size());
-    for (std::size_t i = 0; i < dataset.size(); ++i) level.labels.push_back(dataset.label(i));
-    return level;
+    return {std::move(name), dataset.class_list(), labels_of(dataset)};
 }
 
 class AtLevel final : public ForwardingDataset {
@@ -115,6 +112,12 @@ DatasetPtr at_level(DatasetPtr dataset, const std::string& level) {
 
 DatasetPtr relabelled(DatasetPtr dataset, ClassList classes, std::vector<std::int64_t> labels) {
     return std::make_shared<AtLevel>(std::move(dataset), std::move(classes), std::move(labels));
+}
+
+std::vector<std::int64_t> labels_of(const Dataset& dataset) {
+    std::vector<std::int64_t> labels(dataset.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = dataset.label(i);
+    return labels;
 }
 
 std::vector<LabelLevel> all_levels(const Dataset& dataset) {

@@ -20,6 +20,9 @@ DatasetPtr at_level(DatasetPtr dataset, const std::string& level);
 // The same images with other labels, one each.
 DatasetPtr relabelled(DatasetPtr dataset, ClassList classes, std::vector<std::int64_t> labels);
 
+// The label of each image.
+std::vector<std::int64_t> labels_of(const Dataset& dataset);
+
 // All that there is, coarsest first: the levels of the data set, or, where it has none, its labels
 // as a level called "label". Without "∅".
 std::vector<LabelLevel> all_levels(const Dataset& dataset);

@@ -24,10 +24,14 @@ struct Place {
 struct Remembered {
     Numbers step, change;  // of x and of the gradient
     double along = 0;      // their inner product
+    double scale = 0;      // which the preconditioner is multiplied by
 };
 
+using Precondition = std::function<void(std::span<double>)>;
+
 // What the remembered steps say of the curvature, applied to the gradient.
-Numbers direction_at(const Place& at, const std::deque<Remembered>& memory) {
+Numbers direction_at(const Place& at, const std::deque<Remembered>& memory,
+                     const Precondition& precondition) {
     Numbers direction = at.gradient;
     std::vector<double> weights(memory.size());
     for (std::size_t i = memory.size(); i-- > 0;) {
@@ -35,11 +39,9 @@ Numbers direction_at(const Place& at, const std::deque<Remembered>& memory) {
         for (std::size_t j = 0; j < direction.size(); ++j)
             direction[j] -= weights[i] * memory[i].change[j];
     }
-    if (!memory.empty()) {
-        const Remembered& last = memory.back();
-        const double scale = last.along / dot(last.change, last.change);
-        for (double& one : direction) one *= scale;
-    }
+    if (precondition) precondition(direction);
+    if (!memory.empty())
+        for (double& one : direction) one *= memory.back().scale;
     for (std::size_t i = 0; i < memory.size(); ++i) {
         const double weight = weights[i] - dot(memory[i].change, direction) / memory[i].along;
         for (std::size_t j = 0; j < direction.size(); ++j)
@@ -75,6 +77,19 @@ bool search_line(const SmoothFunction& function, const Numbers& direction, doubl
     return false;
 }
 
+Remembered remember(const Place& before, const Place& now, const Precondition& precondition) {
+    Remembered step{now.x, now.gradient};
+    for (std::size_t j = 0; j < now.x.size(); ++j) {
+        step.step[j] -= before.x[j];
+        step.change[j] -= before.gradient[j];
+    }
+    step.along = dot(step.step, step.change);
+    Numbers turned = step.change;
+    if (precondition) precondition(turned);
+    step.scale = step.along / dot(step.change, turned);
+    return step;
+}
+
 double steepest(const Numbers& gradient) {
     double most = 0;
     for (const double one : gradient) most = std::max(most, std::fabs(one));
@@ -94,21 +109,17 @@ LbfgsResult minimise(const SmoothFunction& function, std::vector<double> start,
     while (!result.converged && result.iterations < options.iterations) {
         ++result.iterations;
         const Place before = at;
-        const Numbers direction = direction_at(at, memory);
-        const double first =
-            memory.empty() ? 1 / std::max(1.0, std::sqrt(dot(at.gradient, at.gradient))) : 1;
+        const Numbers direction = direction_at(at, memory, options.precondition);
+        const double first = memory.empty() && !options.precondition
+                                 ? 1 / std::max(1.0, std::sqrt(dot(at.gradient, at.gradient)))
+                                 : 1;
         if (!search_line(function, direction, first, at)) {
             result.converged = memory.empty();
             if (memory.empty()) break;
             memory.clear();  // once more from here, straight down
             continue;
         }
-        Remembered step{at.x, at.gradient, 0};
-        for (std::size_t j = 0; j < at.x.size(); ++j) {
-            step.step[j] -= before.x[j];
-            step.change[j] -= before.gradient[j];
-        }
-        step.along = dot(step.step, step.change);
+        Remembered step = remember(before, at, options.precondition);
         if (step.along > 0) memory.push_back(std::move(step));
         if (memory.size() > options.memory) memory.pop_front();
         result.converged = steepest(at.gradient) <= options.gradient ||

@@ -14,6 +14,9 @@ struct LbfgsOptions {
     double gradient = 1e-5;   // ends where no slope is larger …
     double decrease = 1e-9;   // … or a step lowers the value by less than this part of it
     std::size_t memory = 10;  // steps that are remembered
+    // Turns a gradient into about the way to the least value, up to its length: a symmetric,
+    // positive definite map. Changes how fast the end is reached, not where it is.
+    std::function<void(std::span<double>)> precondition = {};
 };
 
 struct LbfgsResult {

@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/cpu_limit.h"
 #include "look/lbfgs.h"
+#include "look/ridge_solver.h"
 #include "measure/vectors.h"
 
 namespace cait {
@@ -53,11 +55,13 @@ public:
 
 private:
     struct Packed;
+    std::vector<double> covariance() const;  // (columns, columns), of the scaled vectors
     std::size_t rows_left(std::size_t first) const { return scaled_.rows - first; }
 
     Vectors scaled_;
     int threads_;
     std::unique_ptr<Packed> packed_;
+    std::optional<RidgeSolver> spread_;  // covariance, for all fits; none of very long vectors
 };
 
 }  // namespace cait

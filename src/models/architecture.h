@@ -26,6 +26,7 @@ struct CommonConfig {
     std::int64_t classes = 1000;  // 0, where a family allows it: a backbone without a head
     double drop_path = 0;
     DropPathRule drop_path_rule = DropPathRule::linear;
+    std::int64_t classifier_hidden = 0;  // HeadConfig::classifier: configure() sets both
 };
 void bind_common(Settings& settings, CommonConfig& config, std::int64_t least_classes = 1);
 

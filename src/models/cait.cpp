@@ -142,11 +142,10 @@ void record(Builder& b, const CaitConfig& c) {
                                   : b.reduce(normed(patches), op::Reduce::Kind::mean, {1});
     b.output("features", features);
     const Init head_init = head_init_of(c.residual);
-    const Value logits = class_head(b, "head", features, c.classes, head_init);
+    const Value logits = class_head(b, "head", features, c, head_init);
     if (!c.distill_token) return output_logits(b, logits, {});
-    output_logits(
-        b, logits,
-        class_head(b, "head_dist", normed(token_vector(b, tokens, 1)), c.classes, head_init));
+    output_logits(b, logits,
+                  class_head(b, "head_dist", normed(token_vector(b, tokens, 1)), c, head_init));
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ ModelSpec configure(const std::string& name, const SettingList& settings) {
     try {
         for (const auto& [key, value] : settings)
             (key.starts_with(kHeadPrefix) ? head_keys : keys).set(key, value);
+        spec.architecture->common().classifier_hidden = spec.head.classifier;
         spec.architecture->check();
     } catch (const UsageError& error) {
         throw UsageError(fmt::format("{}: {}", name, error.what()));
@@ -74,7 +75,7 @@ std::map<std::string, std::string> ModelSpec::settings() const {
     Settings keys;
     architecture->bind(keys);
     HeadConfig heads = head;
-    if (heads.any()) bind(keys, heads);
+    if (!heads.plain()) bind(keys, heads);
     std::map<std::string, std::string> result;
     for (auto& [key, value] : keys.values()) result.emplace(key, value);
     return result;

@@ -130,7 +130,7 @@ void record(Builder& b, const CeitConfig& c) {
     const Value last = class_token_attention(b, b.add(all, layers), c);
     const Value features = b.layer_norm("norm", token_vector(b, last, 0), kNormEpsilon);
     b.output("features", features);
-    output_logits(b, class_head(b, "head", features, c.classes), {});
+    output_logits(b, class_head(b, "head", features, c), {});
 }
 
 }  // namespace

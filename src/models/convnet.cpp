@@ -32,16 +32,17 @@ Value average_pool(Builder& b, Value map, Location where) {
 }
 
 void output_map_logits(Builder& b, std::string_view name, Value map, Value features, bool averaged,
-                       std::int64_t classes, LinearOptions options, Location where) {
+                       const CommonConfig& config, LinearOptions options, Location where) {
     b.patch_grid({map.extent(2), map.extent(3)});
     b.output("tokens", [&] { return map_tokens(b, map, where); });
     b.output("features", features);
     options.role = {.kind = ParamRole::Kind::class_head};
-    const Affine head = b.linear_params(name, features.extent(-1), classes, options, where);
+    const Value read = classifier_input(b, name, features, config, where);
+    const Affine head = b.linear_params(name, read.extent(-1), config.classes, options, where);
     const Builder::Scope scope = b.scope(name);
-    if (averaged)
+    if (averaged && config.classifier_hidden == 0)
         b.output("token_logits", [&] { return b.linear(map_tokens(b, map, where), head, where); });
-    b.output("logits", b.linear(features, head, where));
+    b.output("logits", b.linear(read, head, where));
 }
 
 }  // namespace cait

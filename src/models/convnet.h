@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/builder.h"
+#include "models/architecture.h"
 
 namespace cait {
 
@@ -28,10 +29,10 @@ Value relu(Builder& b, Value x, Location where = Location::current());
 Value average_pool(Builder& b, Value map, Location where = Location::current());
 
 // The classifier on the features of a map [B, C, H, W], with the outputs features and logits. Where
-// the features are the map's average (`averaged`), the same classifier fits every position: tap
-// token_logits, [B, H*W, classes].
+// the features are the map's average (`averaged`), the same linear classifier fits every position:
+// tap token_logits, [B, H*W, classes].
 void output_map_logits(Builder& b, std::string_view name, Value map, Value features, bool averaged,
-                       std::int64_t classes, LinearOptions options,
+                       const CommonConfig& config, LinearOptions options,
                        Location where = Location::current());
 
 }  // namespace cait

@@ -125,7 +125,7 @@ void record(Builder& b, const DeepvitConfig& c) {
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
 
     const Value features = class_features(b, x, 1).features;
-    output_logits(b, class_head(b, "head", features, c.classes), {});
+    output_logits(b, class_head(b, "head", features, c), {});
 }
 
 }  // namespace

@@ -72,11 +72,11 @@ void record(Builder& b, const DeitConfig& c) {
     const auto [norm, features] = class_features(b, x, prefix);
     const bool plain = c.head_input.blocks == 1 && !c.head_input.average;
     const Value read = plain ? features : head_input(b, after, norm, prefix, c.head_input);
-    const Value logits = class_head(b, "head", read, c.classes);
+    const Value logits = class_head(b, "head", read, c);
     if (prefix == 1) return output_logits(b, logits, {});
     const Value other = b.layer_norm(token_vector(b, x, 1), norm, kNormEpsilon);
-    if (c.distilled) return output_logits(b, logits, class_head(b, "head_dist", other, c.classes));
-    output_logits(b, logits, class_head(b, "head_second", other, c.classes), "logits_second");
+    if (c.distilled) return output_logits(b, logits, class_head(b, "head_dist", other, c));
+    output_logits(b, logits, class_head(b, "head_second", other, c), "logits_second");
 }
 
 }  // namespace

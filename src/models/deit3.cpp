@@ -63,7 +63,7 @@ void record(Builder& b, const Deit3Config& c) {
     }
 
     const Value features = class_features(b, x, 1).features;
-    output_logits(b, class_head(b, "head", features, c.classes, head_init_of(c.residual)), {});
+    output_logits(b, class_head(b, "head", features, c, head_init_of(c.residual)), {});
 }
 
 // timm's names.

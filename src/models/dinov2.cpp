@@ -80,7 +80,7 @@ void record(Builder& b, const Dinov2Config& c) {
 
     const Value features = class_features(b, x, 1 + c.registers).features;
     if (c.classes == 0) return b.leave_out("head");
-    output_logits(b, class_head(b, "head", features, c.classes), {});
+    output_logits(b, class_head(b, "head", features, c), {});
 }
 
 // timm's names.

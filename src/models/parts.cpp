@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
+#include "models/projection_head.h"
 
 namespace cait {
 
@@ -122,8 +123,21 @@ Value head_input(Builder& b, std::span<const Value> last, const Affine& norm, st
     return b.concat({read, mean}, 1, where);
 }
 
-Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
+Value classifier_input(Builder& b, std::string_view name, Value features, const CommonConfig& c,
+                       Location where) {
+    if (c.classifier_hidden == 0) return features;
+    const Builder::Scope scope = b.scope(fmt::format("{}_hidden", name));
+    return hidden_layer(b, features, c.classifier_hidden, where);
+}
+
+Value class_head(Builder& b, std::string_view name, Value features, const CommonConfig& c,
                  const Init& init, Location where) {
+    return linear_class_head(b, name, classifier_input(b, name, features, c, where), c.classes,
+                             init, where);
+}
+
+Value linear_class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
+                        const Init& init, Location where) {
     return b.linear(name, features, classes,
                     {.weight_init = init, .role = {.kind = ParamRole::Kind::class_head}}, where);
 }

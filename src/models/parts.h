@@ -5,6 +5,7 @@
 #include <span>
 
 #include "graph/builder.h"
+#include "models/architecture.h"
 #include "models/settings.h"
 
 namespace cait {
@@ -79,9 +80,18 @@ void check_head_input(const HeadInput& input, std::int64_t depth);
 Value head_input(Builder& b, std::span<const Value> last, const Affine& norm, std::int64_t prefix,
                  const HeadInput& input, Location where = Location::current());
 
+// What a class head reads: the features themselves or, where its classifier has a hidden layer,
+// that, with parameters name_hidden.*.
+Value classifier_input(Builder& b, std::string_view name, Value features, const CommonConfig& c,
+                       Location where = Location::current());
+
 // The classifier: parameters name.{weight,bias}, replaced on loading when the classes differ.
-Value class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
+Value class_head(Builder& b, std::string_view name, Value features, const CommonConfig& c,
                  const Init& init = Init::trunc_normal(0.02), Location where = Location::current());
+// The same, linear whatever the model's is.
+Value linear_class_head(Builder& b, std::string_view name, Value features, std::int64_t classes,
+                        const Init& init = Init::trunc_normal(0.02),
+                        Location where = Location::current());
 
 // Outputs of a model with a class head and a second one, of a distillation token unless `tap` says
 // otherwise. Training sees both apart; at evaluation the logits are their mean. `second` may be

@@ -73,6 +73,8 @@ void check(const PatchConvNetConfig& c) {
             throw_rule("the convolutional stem starts with dim/{} channels: dim {} is too small",
                        std::int64_t{1} << (count - 1), c.dim);
     }
+    if (c.multi && c.classifier_hidden > 0)
+        throw_rule("head.classifier: expected 0, as with model.multi every class has its own head");
     if (c.multi && c.pool == Pool::average)
         throw_rule("one class token per class needs class-attention; set model.pool=attention");
     if (c.residual.kind == ResidualKind::fixup || c.residual.kind == ResidualKind::tfixup)
@@ -170,7 +172,7 @@ void record(Builder& b, const PatchConvNetConfig& c) {
     const Value features = tokens ? normed(token_vector(b, tokens, 0))
                                   : b.reduce(normed(x), op::Reduce::Kind::mean, {1});
     b.output("features", features);
-    output_logits(b, class_head(b, "head", features, c.classes), {});
+    output_logits(b, class_head(b, "head", features, c), {});
 }
 
 }  // namespace

@@ -13,9 +13,7 @@ LinearOptions plain_linear(std::int64_t inputs) {
 // such MLPs.
 Value norm_mlp(Builder& b, std::string_view name, Value x, std::int64_t hidden, std::int64_t out) {
     const auto named = b.scope(name);
-    Value y = b.linear("0", x, hidden, plain_linear(x.extent(-1)));
-    y = b.activation(b.batch_norm("1", y), op::Activation::Kind::relu);
-    return b.linear("3", y, out, plain_linear(hidden));
+    return b.linear("3", hidden_layer(b, x, hidden), out, plain_linear(hidden));
 }
 
 // "Emerging properties in self-supervised vision transformers", Caron et al. 2021 (arXiv
@@ -55,6 +53,15 @@ void bind(Settings& s, HeadConfig& c) {
               "width of the hidden layer of a predictor on top of the projector; 0: none");
     s.integer("head.bottleneck", c.bottleneck, 1, "dino: width before the last layer");
     s.flag("head.norm_last_layer", c.norm_last_layer, "dino: the last layer's gains stay at 1");
+    s.integer(
+        "head.classifier", c.classifier, 0,
+        "width of a hidden layer of the classifier, with batch norm and ReLU; 0: it is linear");
+}
+
+Value hidden_layer(Builder& b, Value x, std::int64_t width, Location where) {
+    const Value y = b.linear("0", x, width, plain_linear(x.extent(-1)), where);
+    return b.activation(b.batch_norm("1", y, Init::ones(), {}, where), op::Activation::Kind::relu,
+                        where);
 }
 
 Value unit_rows(Builder& b, Value x, Location where) {

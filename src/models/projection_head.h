@@ -1,6 +1,7 @@
 // What learning beyond labels puts on top of a trunk: a projector, and a predictor on top of that.
 // Grafit has either an MLP or one linear map, DINO a head of its own. Recorded like any part of a
-// model, under the outputs "projection" and "prediction".
+// model, under the outputs "projection" and "prediction". And what fine-tuning may put below the
+// classes: a classifier with a hidden layer.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,12 @@ struct HeadConfig {
     std::int64_t predictor = 0;     // width of the predictor's hidden layer; 0: none
     std::int64_t bottleneck = 256;  // dino: width before the last layer
     bool norm_last_layer = true;    // dino: the last layer's gains stay at 1
+    std::int64_t classifier = 0;    // width of the classifier's hidden layer; 0: it is linear
 
-    // Whether anything is recorded.
+    // Whether there is something beside the classifier.
     bool any() const { return kind != HeadKind::none || predictor > 0; }
+    // A trunk and a linear classifier, as in the papers.
+    bool plain() const { return !any() && classifier == 0; }
     bool operator==(const HeadConfig&) const = default;
 };
 
@@ -33,6 +37,9 @@ void bind(Settings& settings, HeadConfig& config);
 // takes), and, where there is a predictor, prediction. Parameters: projector.*, predictor.*. What
 // is not recorded may still be in a file.
 void record_heads(Builder& builder, const HeadConfig& config);
+
+// Linear, batch norm and ReLU, [B, D] → [B, width], with PyTorch's names in a Sequential: 0 and 1.
+Value hidden_layer(Builder& b, Value x, std::int64_t width, Location where = Location::current());
 
 // Rows of x [..., D] divided by their lengths.
 Value unit_rows(Builder& b, Value x, Location where = Location::current());

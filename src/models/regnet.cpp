@@ -84,7 +84,7 @@ void record(Builder& b, const RegnetConfig& c) {
                            block_drop_path(c, index, total(c.depths)));
         }
 
-    output_map_logits(b, "head.fc", x, average_pool(b, x), true, c.classes,
+    output_map_logits(b, "head.fc", x, average_pool(b, x), true, c,
                       {.weight_init = Init::normal(0.01)});
 }
 

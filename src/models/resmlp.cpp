@@ -183,7 +183,7 @@ void record(Builder& b, const ResmlpConfig& c) {
     const Value features = cls ? normed(b, token_vector(b, cls, 0), norm, c)
                                : b.reduce(normed(b, x, norm, c), op::Reduce::Kind::mean, {1});
     b.output("features", features);
-    output_logits(b, class_head(b, "head", features, c.classes), {});
+    output_logits(b, class_head(b, "head", features, c), {});
 }
 
 // timm's names.

@@ -173,8 +173,7 @@ void record(Builder& b, const ResnetConfig& c) {
     const bool averaged = c.pool == Pool::average;
     const Value features = averaged ? average_pool(b, x) : attention_pool(b, map_tokens(b, x));
     const Init init = Init::fan_in(features.extent(-1));  // PyTorch's default for linear maps
-    output_map_logits(b, "fc", x, features, averaged, c.classes,
-                      {.weight_init = init, .bias_init = init});
+    output_map_logits(b, "fc", x, features, averaged, c, {.weight_init = init, .bias_init = init});
 }
 
 }  // namespace

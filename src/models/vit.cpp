@@ -83,7 +83,7 @@ void record(Builder& b, const VitConfig& c) {
     if (c.representation > 0)
         features = b.activation(b.linear("pre_logits.fc", features, c.representation),
                                 op::Activation::Kind::tanh);
-    output_logits(b, class_head(b, "head", features, c.classes), {});
+    output_logits(b, class_head(b, "head", features, c), {});
 }
 
 }  // namespace

@@ -194,14 +194,14 @@ void record(Builder& b, const VoloConfig& c) {
     const Value features = b.layer_norm(token_vector(b, cls, 0), norm, kVoloEpsilon);
     b.output("tokens", tokens);
     b.output("features", features);
-    const Value logits = class_head(b, "head", features, c.classes);
+    const Value logits = class_head(b, "head", features, c);
     if (!c.aux_head) {
         b.leave_out("aux_head");
         return b.output("logits", logits);
     }
 
-    const Value aux =
-        in_own_images(b, class_head(b, "aux_head", tokens, c.classes), c);  // [B, N, classes]
+    const Value aux = in_own_images(b, linear_class_head(b, "aux_head", tokens, c.classes),
+                                    c);  // [B, N, classes]
     b.output("logits_class", logits);
     b.output("logits_aux", aux);
     b.output("token_logits", aux);

@@ -101,6 +101,10 @@ void check_beyond_labels(const Recipe& recipe) {
             "a model file with clusters.count above 0, and none without");
     require(recipe.clusters.count == 0 || has_classifier(kind), "clusters.count",
             "a loss.name with a classifier, or 0");
+    require(recipe.head.classifier == 0 || has_classifier(kind), "head.classifier",
+            "a loss.name with a classifier, or 0");
+    require(recipe.head.classifier == 0 || recipe.train.tune == Tune::all, "head.classifier",
+            "0 unless train.tune is all");
     if (!beyond_labels(kind)) {
         require(!recipe.head.any(), "head.kind",
                 "a loss that uses a head, such as loss.name grafit, or none");

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "data/levels.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
 #include "recipe/recipe_data.h"
@@ -169,9 +170,7 @@ std::vector<ViewGroup> views_of(const RunPlan& plan) {
 void prepare_views(RunPlan& plan) {
     if (ViewLearning* const views = plan.step->views(); views != nullptr) {
         plan.step->expect_views(views_of(plan));
-        std::vector<std::int64_t> labels(plan.data.train->size());
-        for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = plan.data.train->label(i);
-        views->remember(std::move(labels));
+        views->remember(labels_of(*plan.data.train));
     }
     if (judged_by_neighbours(plan.recipe) && plan.data.val)
         plan.notes.push_back(
@@ -209,8 +208,11 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     note_data(plan, saved.has_value(), folder);
     plan.data.known = plan.data.train;
     if (recipe.clusters.count > 0) {
-        ClusteredData clustered = cluster_labels(
-            recipe.clusters, plan.data.train, std::uint64_t(recipe.train.seed), plan.place.threads);
+        ClusteredData clustered =
+            saved && !saved->clusters.empty()
+                ? known_clusters(recipe.clusters, plan.data.train, saved->clusters)
+                : cluster_labels(recipe.clusters, plan.data.train, std::uint64_t(recipe.train.seed),
+                                 plan.place.threads);
         plan.data.train = std::move(clustered.images);
         plan.notes.push_back(std::move(clustered.note));
     }

@@ -9,6 +9,7 @@
 #include "core/file_guard.h"
 #include "core/isa.h"
 #include "data/holdout.h"
+#include "data/levels.h"
 #include "measure/evaluate.h"
 #include "measure/evaluation_loader.h"
 #include "models/catalogue.h"
@@ -57,9 +58,7 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
-    bool has_accuracy() const {
-        return has_classifier(recipe().loss.name) || has_memory(recipe().loss.name);
-    }
+    bool has_accuracy() const { return has_classifier(recipe().loss.name); }
     void end_epoch();
     std::unique_ptr<Executor> executor_for(const TorchTensors& weights) const;
     Metrics evaluate(const TorchTensors& weights);
@@ -128,6 +127,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     state_.preprocessing = plan_.model.preprocessing();
     state_.classes = plan_.data.train->classes();
     if (saved) resume(*saved);
+    if (recipe.clusters.count > 0) state_.clusters = labels_of(*plan_.data.train);
     state_.made_with = identity_of(plan_.recipe);
     state_.made_with.merge(identity_of(plan_.data));
     recheck_mapped_files();  // from here on nothing of the state comes from a mapped file

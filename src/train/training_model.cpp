@@ -85,7 +85,7 @@ Model training_model(const Recipe& recipe, const Dataset& train) {
         throw UsageError("model.channels: training reads colour images: expected 3");
     model.set_classes(train.classes());
     // A projector of the weights' file is dropped where the recipe has none: the trunk is kept.
-    if (!recipe.head.any() && !model.spec().head.any()) return model;
+    if (recipe.head.plain() && model.spec().head.plain()) return model;
     return model.with_head(head_settings(recipe.head), seed);
 }
 

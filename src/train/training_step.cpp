@@ -412,7 +412,12 @@ void TrainingStep::load_state(const std::map<std::string, Tensor>& tensors,
     try {
         optimizer_->load_state(entries(tensors, kOptimizer));
         if (ema_) ema_->load_state(entries(tensors, kEma));
-        if (views_) views_->load_state(entries(tensors, kViews));
+        const std::map<std::string, at::Tensor> of_views = entries(tensors, kViews);
+        for (const auto& [name, tensor] : of_views)
+            if (!views_ || !views_->keeps(name))
+                throw Error(fmt::format(
+                    "{}: the checkpoint has it, the recipe's loss.name does not", name));
+        if (views_) views_->load_state(of_views);
     } catch (const Error& error) {
         throw Error(fmt::format("{}: {}", path, error.what()));
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "e2e/photo_list.h"
 #include "e2e/tiny_models.h"
 #include "image/codec/decode.h"
 #include "image/draw/heat_map.h"
@@ -259,21 +260,11 @@ TEST_F(Attend, AFolderGetsAPictureOfEachPhotograph) {
     expect_refused(one, 1, {"cannot make the folder"});
 }
 
-// The same photograph many times over: memory that grew with their number would show.
 TEST_F(Attend, AFolderOfPicturesTakesNoMoreMemoryThanOne) {
     if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
-    data_test::put(folder_ / "large.png", data_test::png(data_test::numbered_image(7, 320, 240)));
-    const auto peak = [&](int count) {
-        std::string list;
-        for (int i = 0; i < count; ++i) list += path("large.png") + "\n";
-        write("list.txt", list);
-        const Finished run =
-            cait(with("cait") + Words{path("list.txt"), "--output", path("maps/"), "--side", "64"});
-        EXPECT_EQ(run.status, 0) << run.err;
-        return run.peak_kilobytes;
-    };
-    const long few = peak(40);
-    EXPECT_LT(peak(400) - few, 5 * 1024);
+    expect_memory_stays(folder_, 40, 400, [&](const std::string& list) {
+        return with("cait") + Words{list, "--output", path("maps/"), "--side", "64"};
+    });
 }
 
 TEST_F(Attend, AnUnreadableImageCostsOnlyItsOwnPicture) {

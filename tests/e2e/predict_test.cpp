@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cait/model.h"
+#include "e2e/photo_list.h"
 #include "e2e/tiny_models.h"
 #include "image/codec/decode.h"
 #include "support/looking_model.h"
@@ -176,20 +177,11 @@ TEST_F(Predict, EveryExecutorBatchAndMirrorAgree) {
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(torch[i], expected[i], 1e-5);
 }
 
-// The same photograph many times over: memory that grew with their number would show.
 TEST_F(Predict, MemoryDoesNotGrowWithTheNumberOfPhotographs) {
     if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
-    data_test::put(folder_ / "large.png", data_test::png(data_test::numbered_image(7, 320, 240)));
-    const auto peak = [&](int count) {
-        std::string list;
-        for (int i = 0; i < count; ++i) list += path("large.png") + "\n";
-        write("list.txt", list);
-        const Finished run = cait(Words{"predict", path("list.txt")} + kWeights);
-        EXPECT_EQ(run.status, 0) << run.err;
-        return run.peak_kilobytes;
-    };
-    const long few = peak(200);
-    EXPECT_LT(peak(3000) - few, 5 * 1024);
+    expect_memory_stays(folder_, 200, 3000, [](const std::string& list) {
+        return Words{"predict", list} + kWeights;
+    });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "e2e/train_run.h"
+#include "report/metrics_log.h"
 
 namespace cait::e2e {
 namespace {
@@ -77,6 +78,17 @@ protected:
         return all;
     }
 
+    // Of training; validation has one anyway.
+    void expect_accuracy(const Finished& run, const std::string& name, bool learned) const {
+        SCOPED_TRACE(name);
+        EXPECT_EQ(run.out.find(", accuracy ") != std::string::npos, learned) << run.out;
+        const std::vector<MetricsRecord> records = read_metrics(path(name + "/metrics.jsonl"));
+        EXPECT_FALSE(records.empty());
+        for (const MetricsRecord& record : records)
+            EXPECT_EQ(record.values.contains(metric::kTop1), learned || record.kind == "val")
+                << record.kind << " at step " << record.step;
+    }
+
     // Killed after some saves and gone on with, it ends as the whole run does.
     void expect_kills_change_nothing(const Words& whole, Words broken, const std::string& a,
                                      const std::string& b) const {
@@ -116,6 +128,7 @@ TEST_F(TrainBeyondLabels, GrafitFromRecipeToFeatures) {
     EXPECT_THAT(run.err, HasSubstr("nearest training images"));
     EXPECT_THAT(run.out, HasSubstr("spread"));
     EXPECT_THAT(run.out, HasSubstr("the class head does not know"));
+    expect_accuracy(run, "run", false);
     EXPECT_THAT(read(path("run/metrics.jsonl")), HasSubstr("\"spread\""));
     const TensorFile file = TensorFile::open(path("run/best.safetensors"));
     std::set<std::string> names;
@@ -147,19 +160,57 @@ TEST_F(TrainBeyondLabels, WithoutBeingAskedModelFilesHaveNoHead) {
     EXPECT_EQ(tuned.status, 0) << tuned.err;
 }
 
+TEST_F(TrainBeyondLabels, FineTunesAClassifierWithAHiddenLayer) {
+    ASSERT_EQ(cait(run_of("snca", "run", {"--epochs", "1"})).status, 0);
+    const Finished tuned =
+        cait(run_of("grafit-transfer", "tuned",
+                    {"--weights", path("run"), "--set", "head.classifier=12", "--lr", "0.05"}));
+    ASSERT_EQ(tuned.status, 0) << tuned.err;
+    EXPECT_THAT(tuned.err, HasSubstr("head made anew: its hidden layer has 12 numbers"));
+    expect_accuracy(tuned, "tuned", true);
+    std::set<std::string> names;
+    for (const NamedTensor& tensor : TensorFile::open(path("tuned/best.safetensors")).tensors)
+        names.insert(tensor.name);
+    EXPECT_TRUE(names.contains("head_hidden.1.running_mean"));
+    EXPECT_FALSE(names.contains("projector.weight"));
+    // The engine gives what LibTorch gives.
+    const auto loss = [&](const std::string& executor) {
+        const Finished eval = cait({"eval", "--weights", path("tuned"), "--data",
+                                    "folder:" + path("val"), "--executor", executor, "--json"});
+        EXPECT_EQ(eval.status, 0) << eval.err;
+        return nlohmann::json::parse(eval.out).at("loss").get<double>();
+    };
+    EXPECT_NEAR(loss("engine"), loss("torch"), 1e-4);
+    const Finished predict =
+        cait({"predict", "--weights", path("tuned"), path("val/red/0.png"), "--json"});
+    EXPECT_EQ(predict.status, 0) << predict.err;
+    // What starts from it may have another one.
+    for (const char* width : {"12", "0"})
+        EXPECT_EQ(cait(run_of("grafit-transfer", std::string("again") + width,
+                              {"--weights", path("tuned"), "--epochs", "1", "--set",
+                               std::string("head.classifier=") + width}))
+                      .status,
+                  0);
+    expect_refused(cait(run_of("snca", "bad", {"--set", "head.classifier=12"})), 2,
+                   {"head.classifier"});
+}
+
 TEST_F(TrainBeyondLabels, BaselinesRun) {
     for (const char* loss : {"instance", "ce_instance", "triplet", "ce_triplet"}) {
         const Finished run =
             cait(grafit(loss, {"--epochs", "1", "--set", std::string("loss.name=") + loss}));
         EXPECT_EQ(run.status, 0) << loss << ": " << run.err;
+        expect_accuracy(run, loss, std::string(loss).starts_with("ce_"));
     }
     const Finished snca = cait(run_of("snca", "snca", {"--epochs", "1", "--lr", "0.05"}));
     ASSERT_EQ(snca.status, 0) << snca.err;
+    expect_accuracy(snca, "snca", false);
     const Finished clusters = cait(run_of("grafit-transfer", "clusters",
                                           {"--epochs", "1", "--set", "clusters.count=5", "--set",
                                            "clusters.weights=" + path("snca/last.safetensors")}));
     ASSERT_EQ(clusters.status, 0) << clusters.err;
     EXPECT_THAT(clusters.err, HasSubstr("48 images in 5 clusters"));
+    expect_accuracy(clusters, "clusters", true);
 }
 
 TEST_F(TrainBeyondLabels, KillsDoNotChangeGrafit) {
@@ -170,6 +221,58 @@ TEST_F(TrainBeyondLabels, KillsDoNotChangeGrafit) {
 TEST_F(TrainBeyondLabels, KillsDoNotChangeDino) {
     const Words more{"--set", "save.steps=1"};
     expect_kills_change_nothing(dino("whole", more), dino("broken", more), "whole", "broken");
+}
+
+TEST_F(TrainBeyondLabels, KillsDoNotChangeClusterFit) {
+    ASSERT_EQ(cait(run_of("snca", "teacher", {"--epochs", "1"})).status, 0);
+    const Words more{"--set",    "clusters.count=5",
+                     "--set",    "clusters.weights=" + path("teacher/last.safetensors"),
+                     "--set",    "save.steps=1",
+                     "--epochs", "4"};
+    const auto run = [&](const char* name) { return run_of("grafit-transfer", name, more); };
+    expect_kills_change_nothing(run("whole"), run("broken"), "whole", "broken");
+    EXPECT_TRUE(state("whole").contains("clusters"));
+}
+
+TEST_F(TrainBeyondLabels, ClustersStayWhateverBecomesOfTheModelThatMadeThem) {
+    ASSERT_EQ(cait(run_of("snca", "teacher", {"--epochs", "1"})).status, 0);
+    const Words words =
+        run_of("grafit-transfer", "run",
+               {"--set", "clusters.count=5", "--set",
+                "clusters.weights=" + path("teacher/last.safetensors"), "--epochs", "1"});
+    ASSERT_EQ(cait(words).status, 0);
+    const std::uint64_t before = state("run").at("clusters");
+    std::filesystem::remove_all(path("teacher"));
+    const Finished on =
+        cait({"train", "--resume", path("run"), "--epochs", "2", "--set", "train.seed=9"});
+    EXPECT_EQ(on.status, 0) << on.err;
+    EXPECT_EQ(state("run").at("clusters"), before);
+    // Of other images they would say nothing.
+    std::filesystem::remove(path("train/red/0.png"));
+    expect_refused(cait({"train", "--resume", path("run"), "--epochs", "3"}), 1,
+                   {"clusters", "expected one for each of the 47 training images, found 48"});
+}
+
+TEST_F(TrainBeyondLabels, GoingOnWithAnotherLossDropsNothingSilently) {
+    ASSERT_EQ(cait(grafit("run", {"--epochs", "1"})).status, 0);
+    const Words bare{"--set", "head.kind=none",  "--set",    "eval.features=trunk",
+                     "--set", "save.head=false", "--epochs", "1"};
+    ASSERT_EQ(cait(run_of("snca", "bare", bare)).status, 0);
+    const auto go_on = [&](const std::string& run, const std::string& setting) {
+        return cait({"train", "--resume", path(run), "--epochs", "2", "--set", setting});
+    };
+    const auto expect_kept = [&](const std::string& run, const std::string& setting,
+                                 const std::string& what) {
+        const Finished refused = go_on(run, setting);
+        EXPECT_EQ(refused.status, 1) << setting;
+        EXPECT_THAT(refused.err, HasSubstr("state.safetensors: " + what)) << setting;
+    };
+    const std::string unused = "the checkpoint has it, the recipe's loss.name does not";
+    expect_kept("run", "loss.name=instance", "memory: " + unused);
+    expect_kept("run", "loss.name=knn", "target.blocks.0.attn.proj.bias: " + unused);
+    expect_kept("run", "head.outputs=4", "projector.3.weight: the recipe's model has shape");
+    expect_kept("bare", "loss.name=cross_entropy", "memory: " + unused);
+    EXPECT_EQ(go_on("run", "memory.sigma=0.1").status, 0);
 }
 
 TEST_F(TrainBeyondLabels, TwoProcessesLearnGrafitAsOneDoes) {

@@ -20,9 +20,9 @@ std::string name_of_run(const std::filesystem::path& folder) {
 // A run's state has everything; of the heads, a model file has the projector where it is asked for.
 Model saved_model(const Recipe& recipe, const Model& model) {
     if (!model.spec().head.any()) return model;
-    if (!recipe.save.head) return model.with_head({});
     HeadConfig head = model.spec().head;
     head.predictor = 0;
+    if (!recipe.save.head) head.kind = HeadKind::none;
     Settings keys;
     bind(keys, head);
     return model.with_head(keys.values());

@@ -63,7 +63,10 @@ MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
 
 RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
                        const Recipe& recipe)
-    : folder_(folder), log_(open_log(folder, resume, step)), tensorboard_(folder.tensorboard()) {
+    : folder_(folder),
+      has_accuracy_(has_classifier(recipe.loss.name)),
+      log_(open_log(folder, resume, step)),
+      tensorboard_(folder.tensorboard()) {
     if (resume)
         tensorboard_.resumed_at(std::int64_t(step));
     else
@@ -81,21 +84,21 @@ void RunRecords::train(const RunState& state, double epoch, double lr, const Epo
     const double steps = double(std::max<std::uint64_t>(sums.steps, 1));
     const double known =
         sums.data_seconds + sums.forward_seconds + sums.backward_seconds + sums.optimizer_seconds;
-    MetricsRecord record{
-        .kind = "train",
-        .step = std::int64_t(state.step),
-        .epoch = epoch,
-        .values = {
-            {metric::kLoss, sums.loss / steps},
-            {metric::kTop1, sums.images == 0 ? 0 : sums.correct / double(sums.images)},
-            {metric::kLr, lr},
-            {metric::kImagesPerSecond, sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
-            {metric::kSecondsData, sums.data_seconds},
-            {metric::kSecondsForward, sums.forward_seconds},
-            {metric::kSecondsBackward, sums.backward_seconds},
-            {metric::kSecondsOptimiser, sums.optimizer_seconds},
-            {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
-            {"skipped_steps", double(state.skipped)}}};
+    MetricsRecord record{.kind = "train",
+                         .step = std::int64_t(state.step),
+                         .epoch = epoch,
+                         .values = {{metric::kLoss, sums.loss / steps},
+                                    {metric::kLr, lr},
+                                    {metric::kImagesPerSecond,
+                                     sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
+                                    {metric::kSecondsData, sums.data_seconds},
+                                    {metric::kSecondsForward, sums.forward_seconds},
+                                    {metric::kSecondsBackward, sums.backward_seconds},
+                                    {metric::kSecondsOptimiser, sums.optimizer_seconds},
+                                    {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
+                                    {"skipped_steps", double(state.skipped)}}};
+    if (has_accuracy_)
+        record.values[metric::kTop1] = sums.images == 0 ? 0 : sums.correct / double(sums.images);
     record.values.insert(parts.begin(), parts.end());
     append(record);
 }

@@ -22,7 +22,7 @@ public:
     // Records of steps after `step` are forgotten: the run goes on from there.
     RunRecords(const RunFolder& folder, bool resume, std::uint64_t step, const Recipe& recipe);
 
-    // `parts`: of the latest loss, by name.
+    // Without top1 where no classifier learns. `parts`: of the latest loss, by name.
     void train(const RunState& state, double epoch, double lr, const EpochTotals& since_last,
                const std::map<std::string, double>& parts = {});
     void validation(const RunState& state, double epoch, const Metrics& metrics,
@@ -39,6 +39,7 @@ private:
     void append(const MetricsRecord& record);
 
     const RunFolder& folder_;
+    bool has_accuracy_;  // of training
     MetricsLog log_;
     TensorBoardWriter tensorboard_;
     std::vector<std::string> notes_;

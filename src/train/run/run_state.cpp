@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "prepare/preprocessing_json.h"
@@ -19,6 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Position, epoch, batch)
 namespace {
 
 constexpr const char* kStateKey = "cait.state";
+constexpr const char* kClusters = "clusters";
 
 // A whole number that a run could have reached: -1 or 1e30 must not become some other number.
 std::uint64_t count(const nlohmann::json& json, const char* key) {
@@ -28,6 +31,21 @@ std::uint64_t count(const nlohmann::json& json, const char* key) {
         throw Error(fmt::format("{}: expected a whole number from 0 to {}, found {}", key, kMost,
                                 found == json.end() ? "none" : found->dump()));
     return found->get<std::uint64_t>();
+}
+
+Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
+    Tensor tensor = Tensor::empty(DType::i64, {std::int64_t(numbers.size())});
+    std::ranges::copy(std::as_bytes(std::span(numbers)), tensor.mutable_bytes().begin());
+    return tensor;
+}
+
+std::vector<std::int64_t> numbers_of(const Tensor& tensor, const std::filesystem::path& path) {
+    if (tensor.dtype() != DType::i64)
+        throw Error(fmt::format("{}: {}: expected int64, found {}", path.string(), kClusters,
+                                name_of(tensor.dtype())));
+    std::vector<std::int64_t> numbers(tensor.byte_size() / sizeof(std::int64_t));
+    std::memcpy(numbers.data(), tensor.bytes(), numbers.size() * sizeof(std::int64_t));
+    return numbers;
 }
 
 }  // namespace
@@ -57,6 +75,7 @@ void save_state(const std::filesystem::path& path, const RunState& state) {
                                  {"made_with", state.made_with}};
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : state.tensors) tensors.push_back({name, tensor});
+    if (!state.clusters.empty()) tensors.push_back({kClusters, tensor_of(state.clusters)});
     write_safetensors(path, tensors, sealed({{kStateKey, json.dump()}}, tensors));
 }
 
@@ -85,6 +104,8 @@ RunState load_state(const std::filesystem::path& path) {
         throw Error(fmt::format("{}: metadata '{}': {}", path.string(), kStateKey, error.what()));
     }
     for (const NamedTensor& named : file.tensors) state.tensors.emplace(named.name, named.tensor);
+    if (const auto clusters = state.tensors.extract(kClusters); !clusters.empty())
+        state.clusters = numbers_of(clusters.mapped(), path);
     return state;
 }
 

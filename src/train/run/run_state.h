@@ -41,6 +41,7 @@ struct RunState {
     std::uint64_t skipped_in_a_row = 0;
     Preprocessing preprocessing;  // measured or chosen when the run began
     std::vector<std::string> classes;
+    std::vector<std::int64_t> clusters;  // of the training images, where they are the labels
     std::map<std::string, std::string> made_with;  // see run_identity.h
     std::map<std::string, Tensor> tensors;         // "weights.NAME", "optimizer.NAME", "ema.NAME"
 };

@@ -59,9 +59,9 @@ at::Tensor over_processes(const at::Tensor& own, ProcessGroup& group) {
 
 }  // namespace
 
-KnnLoss knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard& shard, double sigma,
-                 ProcessGroup& group) {
-    at::Tensor own_rows_loss, own_gradient, correct;
+at::Tensor knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard& shard,
+                    double sigma, ProcessGroup& group) {
+    at::Tensor own_rows_loss, own_gradient;
     {
         const at::NoGradGuard no_gradients;
         const Pass pass(all, shard, sigma);
@@ -91,13 +91,11 @@ KnnLoss knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard& s
         if (group.world() > 1) group.all_reduce_sum(gradient);
         own_rows_loss = rows_of_own(loss, group);
         own_gradient = rows_of_own(gradient, group);
-        correct =
-            rows_of_own((counts & (class_mates - everybody).gt(-0.6931471805599453)), group).sum();
     }
     // Linear in the vectors, with the value and the gradient of the loss.
     const double images = double(std::max<std::int64_t>(1, own.size(0)));
     const at::Tensor move = ((own - own.detach()) * own_gradient).sum();
-    return {(own_rows_loss.sum() + move) / images, correct};
+    return (own_rows_loss.sum() + move) / images;
 }
 
 }  // namespace cait

@@ -23,15 +23,10 @@ struct KnnShard {
     at::Tensor labels;   // [R]
 };
 
-struct KnnLoss {
-    at::Tensor loss;     // mean over this process's images, attached to their vectors
-    at::Tensor correct;  // of these, how many have more than half of the weight in their own class
-};
-
-// `own`: [Q / world, D], the vectors of this process with their gradients. The mean of
+// `own`: [Q / world, D], the vectors of this process with their gradients. The mean over them of
 // -log Σ_{j≠i, y_j=y_i} p_ij, with p_ij ∝ exp(m_j · v_i / sigma) over j ≠ i. An image that is alone
 // in its class adds nothing, as in the public code of SNCA. Called by all processes.
-KnnLoss knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard& shard, double sigma,
-                 ProcessGroup& group);
+at::Tensor knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard& shard,
+                    double sigma, ProcessGroup& group);
 
 }  // namespace cait

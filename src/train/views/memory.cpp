@@ -40,8 +40,8 @@ FeatureMemory::FeatureMemory(const MemoryPart& part, std::vector<std::int64_t> l
     rows_ = noise(group_.rank(), group_.world(), size(), columns, seed).to(device);
 }
 
-KnnLoss FeatureMemory::loss(const at::Tensor& vectors, std::span<const SampleKey> keys,
-                            const at::Tensor& labels) {
+at::Tensor FeatureMemory::loss(const at::Tensor& vectors, std::span<const SampleKey> keys,
+                               const at::Tensor& labels) {
     std::vector<std::int64_t> images;
     for (const SampleKey& key : keys) images.push_back(std::int64_t(key.sample));
     const KnnQueries own{vectors.detach(), at::tensor(images, at::kLong).to(vectors.device()),

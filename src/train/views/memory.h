@@ -24,8 +24,8 @@ public:
 
     // The loss of this process's images, whose unit vectors are [n, D]. Called by all processes.
     // What the memory learns from them waits for update().
-    KnnLoss loss(const at::Tensor& vectors, std::span<const SampleKey> keys,
-                 const at::Tensor& labels);
+    at::Tensor loss(const at::Tensor& vectors, std::span<const SampleKey> keys,
+                    const at::Tensor& labels);
 
     // Every image of the batch: m ← momentum m + (1 - momentum) v, and to unit length again.
     void update();

@@ -142,10 +142,9 @@ at::Tensor ViewLearning::instance_term(const ViewPart& part, const TorchTensors&
 void ViewLearning::knn_term(const ViewPart& part, const at::Tensor& projection,
                             LossResult& result) {
     if (!memory_) throw Error("[loss] memory: expected the labels of the training images");
-    const KnnLoss knn = memory_->loss(unit_rows(projection), part.keys, part.labels);
-    result.parts["knn"] = knn.loss.detach();
-    result.total = result.total + knn.loss;
-    result.correct = knn.correct;
+    const at::Tensor knn = memory_->loss(unit_rows(projection), part.keys, part.labels);
+    result.parts["knn"] = knn.detach();
+    result.total = result.total + knn;
 }
 
 void ViewLearning::dino_term(const ViewPart& part, const TorchTensors& outputs,
@@ -192,6 +191,11 @@ TensorState ViewLearning::state() const {
     return state;
 }
 
+bool ViewLearning::keeps(std::string_view name) const {
+    if (name.starts_with(kTarget)) return target_ != nullptr;
+    return name == "memory" ? memory_ != nullptr : name == "centre" && dino_ != nullptr;
+}
+
 void ViewLearning::load_state(const std::map<std::string, at::Tensor>& state) {
     std::map<std::string, at::Tensor> of_target;
     for (const auto& [name, tensor] : state)
@@ -199,7 +203,9 @@ void ViewLearning::load_state(const std::map<std::string, at::Tensor>& state) {
             of_target.emplace(name.substr(std::string_view(kTarget).size()), tensor);
     const auto find = [&](const char* name) {
         const auto found = state.find(name);
-        if (found == state.end()) throw Error(fmt::format("{}: expected it, found none", name));
+        if (found == state.end())
+            throw Error(
+                fmt::format("{}: the recipe's loss.name has it, the checkpoint does not", name));
         return found->second;
     };
     if (target_) target_->load_state(of_target);

@@ -60,7 +60,9 @@ public:
 
     // "target.NAME", "memory", "centre"; shared where that is possible. Called by all processes.
     TensorState state() const;
+    // Throws Error where the state is that of another loss.
     void load_state(const std::map<std::string, at::Tensor>& state);
+    bool keeps(std::string_view name) const;  // whether state() has it
 
 private:
     TorchTensors run(const at::Tensor& pixels, const TorchTensors& weights,

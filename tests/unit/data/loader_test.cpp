@@ -37,15 +37,6 @@ LoaderOptions small(int threads = 2) {
     return options;
 }
 
-SamplerOptions sampler(std::size_t size, std::size_t batch, Tail tail = Tail::drop) {
-    SamplerOptions options;
-    options.size = size;
-    options.batch = batch;
-    options.tail = tail;
-    options.seed = 3;
-    return options;
-}
-
 struct Recorded {
     Position position;
     std::vector<float> values;
@@ -78,7 +69,7 @@ TEST(Loader, NumbersBesideAnImageStayWithIt) {
                       }};
     options.epochs = 2;
     Loader loader(std::make_shared<MemoryDataset>(21, std::set<std::size_t>{5}, true),
-                  Sampler(sampler(21, 4, Tail::keep)), float_transform(), options);
+                  Sampler(shuffled(21, 4, Tail::keep)), float_transform(), options);
     std::size_t images = 0;
     while (const Batch* batch = loader.next()) {
         ASSERT_EQ(batch->beside.size(), 2 * batch->size);
@@ -92,7 +83,7 @@ TEST(Loader, NumbersBesideAnImageStayWithIt) {
 
 TEST(Loader, DeliversEverySampleOnceInTheSamplersOrder) {
     const auto dataset = std::make_shared<MemoryDataset>(23);
-    const Sampler order(sampler(23, 5, Tail::keep));
+    const Sampler order(shuffled(23, 5, Tail::keep));
     Loader loader(dataset, order, float_transform(), small());
     EXPECT_EQ(loader.position(), (Position{0, 0}));
     const auto batches = run(loader);
@@ -123,7 +114,7 @@ TEST(Loader, BytesDoNotDependOnTheNumberOfThreads) {
         LoaderOptions options = small(threads);
         options.epochs = 3;
         options.prefetch = threads;
-        Loader loader(dataset, Sampler(sampler(200, 16)), float_transform(), options);
+        Loader loader(dataset, Sampler(shuffled(200, 16)), float_transform(), options);
         runs.push_back(run(loader));
         EXPECT_EQ(runs.back().size(), 36U);
     }
@@ -136,28 +127,28 @@ TEST(Loader, ResumesAtAnyBatch) {
     const auto dataset = std::make_shared<MemoryDataset>(40, std::set<std::size_t>{7});
     LoaderOptions options = small();
     options.epochs = 2;
-    Loader whole(dataset, Sampler(sampler(40, 6)), float_transform(), options);
+    Loader whole(dataset, Sampler(shuffled(40, 6)), float_transform(), options);
     const auto all = run(whole);
     ASSERT_EQ(all.size(), 12U);
     for (std::size_t stop = 0; stop <= all.size(); ++stop) {
         options.start = {0, 0};
-        Loader first(dataset, Sampler(sampler(40, 6)), float_transform(), options);
+        Loader first(dataset, Sampler(shuffled(40, 6)), float_transform(), options);
         for (std::size_t i = 0; i < stop; ++i) ASSERT_NE(first.next(), nullptr);
         options.start = first.position();
-        Loader second(dataset, Sampler(sampler(40, 6)), float_transform(), options);
+        Loader second(dataset, Sampler(shuffled(40, 6)), float_transform(), options);
         const auto rest = run(second);
         EXPECT_EQ(rest, std::vector<Recorded>(all.begin() + std::ptrdiff_t(stop), all.end()))
             << stop;
     }
     // The end of an epoch and the start of the next are the same place.
     options.start = {0, 6};
-    Loader third(dataset, Sampler(sampler(40, 6)), float_transform(), options);
+    Loader third(dataset, Sampler(shuffled(40, 6)), float_transform(), options);
     EXPECT_EQ(third.position(), (Position{1, 0}));
 }
 
 TEST(Loader, MakesBytesToo) {
     const auto dataset = std::make_shared<MemoryDataset>(4);
-    SamplerOptions order = sampler(4, 4);
+    SamplerOptions order = shuffled(4, 4);
     order.shuffle = false;
     Loader loader(dataset, Sampler(order), byte_transform(), small());
     const Batch* batch = loader.next();
@@ -174,7 +165,7 @@ TEST(Loader, FinishesWholeBatches) {
         batch.targets.assign(batch.size, 0.5F);
         for (float& value : batch.storage.mutable_floats()) value = -value;
     };
-    Loader loader(std::make_shared<MemoryDataset>(8), Sampler(sampler(8, 4)), float_transform(),
+    Loader loader(std::make_shared<MemoryDataset>(8), Sampler(shuffled(8, 4)), float_transform(),
                   options);
     while (const Batch* batch = loader.next()) {
         EXPECT_EQ(batch->targets.size(), 4U);
@@ -183,7 +174,7 @@ TEST(Loader, FinishesWholeBatches) {
 }
 
 TEST(Loader, RepeatedAugmentationGivesEachCopyItsOwnKey) {
-    SamplerOptions order = sampler(30, 3);
+    SamplerOptions order = shuffled(30, 3);
     order.repeats = 3;
     Loader loader(std::make_shared<MemoryDataset>(30), Sampler(order), float_transform(), small());
     const Batch* batch = loader.next();
@@ -201,14 +192,14 @@ TEST(Loader, EachWorkerHasItsOwnCopyOfTheTransform) {
         std::ranges::copy(scratch, out.begin());
     };
     Loader loader(std::make_shared<MemoryDataset>(256, std::set<std::size_t>{}, true),
-                  Sampler(sampler(256, 32)), transform, small(8));
+                  Sampler(shuffled(256, 32)), transform, small(8));
     while (const Batch* batch = loader.next())
         for (std::size_t i = 0; i < batch->size; ++i)
             EXPECT_EQ(batch->images().floats()[i * kPixels], float(batch->keys[i].sample));
 }
 
 TEST(Loader, AProcessWithoutAShareEndsAtOnce) {
-    SamplerOptions order = sampler(2, 4, Tail::keep);
+    SamplerOptions order = shuffled(2, 4, Tail::keep);
     order.world = 3;
     order.rank = 2;
     LoaderOptions options = small();
@@ -223,7 +214,7 @@ TEST(Loader, StopsCleanlyInTheMiddleOfAnEpoch) {
         LoaderOptions options = small(8);
         options.prefetch = 4;
         options.epochs = 100;
-        Loader loader(dataset, Sampler(sampler(500, 16)), float_transform(), options);
+        Loader loader(dataset, Sampler(shuffled(500, 16)), float_transform(), options);
         for (int i = 0; i < taken; ++i) EXPECT_NE(loader.next(), nullptr);
     }
 }
@@ -235,7 +226,7 @@ TEST(Loader, PreparesNoMoreThanItShould) {
     };
     LoaderOptions options = small(4);
     options.prefetch = 2;
-    Loader loader(std::make_shared<MemoryDataset>(1000), Sampler(sampler(1000, 10)), counting,
+    Loader loader(std::make_shared<MemoryDataset>(1000), Sampler(shuffled(1000, 10)), counting,
                   options);
     loader.next();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -250,8 +241,8 @@ TEST(Loader, RefusesNonsense) {
         LoaderOptions options = small();
         change(options);
         const Failure failure = failure_of([&] {
-            Loader(std::make_shared<MemoryDataset>(size), Sampler(sampler(8, 4)), float_transform(),
-                   options);
+            Loader(std::make_shared<MemoryDataset>(size), Sampler(shuffled(8, 4)),
+                   float_transform(), options);
         });
         EXPECT_EQ(failure.kind, ErrorKind::usage);
         return failure.message;
@@ -276,7 +267,7 @@ TEST(Loader, MemoryStaysFlatOverTwentyEpochs) {
     const auto dataset = std::make_shared<MemoryDataset>(50000, std::set<std::size_t>{3, 99});
     LoaderOptions options = small(4);
     options.epochs = 20;
-    Loader loader(dataset, Sampler(sampler(50000, 64)), float_transform(), options);
+    Loader loader(dataset, Sampler(shuffled(50000, 64)), float_transform(), options);
     std::size_t after_two = 0;
     std::size_t last = 0;
     while (const Batch* batch = loader.next()) {

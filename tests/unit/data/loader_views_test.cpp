@@ -22,15 +22,6 @@ ViewTransform two_groups() {
         }};
 }
 
-SamplerOptions sampler(std::size_t size, std::size_t batch, Tail tail = Tail::keep) {
-    SamplerOptions options;
-    options.size = size;
-    options.batch = batch;
-    options.tail = tail;
-    options.seed = 3;
-    return options;
-}
-
 LoaderOptions with_threads(int threads, Position start = {}) {
     LoaderOptions options;
     options.threads = threads;
@@ -50,7 +41,7 @@ Pixels run(Loader& loader) {
 
 TEST(LoaderViews, ViewAfterViewInGroupsOfOneSize) {
     Loader loader(std::make_shared<MemoryDataset>(23, std::set<std::size_t>{4}, true),
-                  Sampler(sampler(23, 5)), two_groups(), with_threads(3));
+                  Sampler(shuffled(23, 5, Tail::keep)), two_groups(), with_threads(3));
     std::size_t images = 0;
     while (const Batch* batch = loader.next()) {
         ASSERT_EQ(batch->views.size(), 2U);
@@ -81,7 +72,8 @@ TEST(LoaderViews, BytesDoNotDependOnTheNumberOfThreads) {
     const auto dataset = std::make_shared<MemoryDataset>(60, std::set<std::size_t>{5, 6}, true);
     std::vector<Pixels> runs;
     for (const int threads : {1, 2, 8}) {
-        Loader loader(dataset, Sampler(sampler(60, 7)), two_groups(), with_threads(threads));
+        Loader loader(dataset, Sampler(shuffled(60, 7, Tail::keep)), two_groups(),
+                      with_threads(threads));
         runs.push_back(run(loader));
     }
     EXPECT_TRUE(runs[0] == runs[1]);
@@ -91,13 +83,13 @@ TEST(LoaderViews, BytesDoNotDependOnTheNumberOfThreads) {
 
 TEST(LoaderViews, GoesOnAtAnyBatch) {
     const auto dataset = std::make_shared<MemoryDataset>(30, std::set<std::size_t>{7});
-    Loader whole(dataset, Sampler(sampler(30, 8)), two_groups(), with_threads(2));
+    Loader whole(dataset, Sampler(shuffled(30, 8, Tail::keep)), two_groups(), with_threads(2));
     const Pixels all = run(whole);
     ASSERT_EQ(all.size(), 16U);
     for (std::size_t stop = 0; stop <= 8; ++stop) {
-        Loader first(dataset, Sampler(sampler(30, 8)), two_groups(), with_threads(2));
+        Loader first(dataset, Sampler(shuffled(30, 8, Tail::keep)), two_groups(), with_threads(2));
         for (std::size_t i = 0; i < stop; ++i) ASSERT_NE(first.next(), nullptr);
-        Loader second(dataset, Sampler(sampler(30, 8)), two_groups(),
+        Loader second(dataset, Sampler(shuffled(30, 8, Tail::keep)), two_groups(),
                       with_threads(2, first.position()));
         EXPECT_EQ(run(second), Pixels(all.begin() + std::ptrdiff_t(2 * stop), all.end())) << stop;
     }
@@ -119,7 +111,7 @@ TEST(LoaderViews, AnImageIsDecodedOnceForAllItsViews) {
     const auto dataset = std::make_shared<CountingDataset>(std::make_shared<MemoryDataset>(12));
     LoaderOptions options = with_threads(2);
     options.epochs = 1;
-    Loader loader(dataset, Sampler(sampler(12, 4)), two_groups(), options);
+    Loader loader(dataset, Sampler(shuffled(12, 4, Tail::keep)), two_groups(), options);
     EXPECT_EQ(run(loader).size(), 6U);
     EXPECT_EQ(dataset->reads, 12);
 }
@@ -127,7 +119,7 @@ TEST(LoaderViews, AnImageIsDecodedOnceForAllItsViews) {
 TEST(LoaderViews, RefusesNonsense) {
     const auto message = [](std::vector<ViewTransform::Group> groups) {
         const Failure failure = failure_of([&] {
-            Loader(std::make_shared<MemoryDataset>(8), Sampler(sampler(8, 4)),
+            Loader(std::make_shared<MemoryDataset>(8), Sampler(shuffled(8, 4, Tail::keep)),
                    ViewTransform{std::move(groups), two_groups().write}, with_threads(1));
         });
         EXPECT_EQ(failure.kind, ErrorKind::usage);

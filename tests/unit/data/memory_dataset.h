@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "data/dataset.h"
+#include "data/sampler.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {
@@ -36,5 +37,14 @@ private:
     std::set<std::size_t> bad_;
     bool uneven_;
 };
+
+inline SamplerOptions shuffled(std::size_t size, std::size_t batch, Tail tail = Tail::drop) {
+    SamplerOptions options;
+    options.size = size;
+    options.batch = batch;
+    options.tail = tail;
+    options.seed = 3;
+    return options;
+}
 
 }  // namespace cait::data_test

@@ -107,6 +107,20 @@ TEST(LinearProbe, DoesNotDependOnTheSizeOfTheVectors) {
                 LinearProbe(vectors, "test").fit(labels(), kClasses).loss, 1e-5);
 }
 
+// Features of networks: a few directions have most of the variance. Steps are what a probe costs.
+TEST(LinearProbe, NarrowDirectionsCostFewSteps) {
+    Vectors vectors = look_test::vectors("narrow", 3000, 64);
+    std::vector<std::int64_t> right;
+    for (std::size_t i = 0; i < vectors.rows; ++i) {
+        right.push_back(std::int64_t(i * i % 11));
+        for (std::size_t j = 0; j < 64; ++j)
+            vectors.values[i * 64 + j] *= float(std::pow(0.9, double(j)));
+    }
+    const LinearClassifier fitted = LinearProbe(vectors, "test", 2).fit(right, 11);
+    EXPECT_TRUE(fitted.converged);
+    EXPECT_LT(fitted.iterations, 50U);
+}
+
 TEST(LinearProbe, SaysWhatIsWrong) {
     EXPECT_THAT(
         [] {
@@ -138,6 +152,29 @@ TEST(Lbfgs, FindsTheEndOfACurvedValley) {
     EXPECT_NEAR(found.x[0], 1, 1e-8);
     EXPECT_NEAR(found.x[1], 1, 1e-8);
     EXPECT_LT(found.iterations, 100U);
+}
+
+TEST(Lbfgs, EndsAtTheSamePlaceInFewerStepsWithAPreconditioner) {
+    constexpr std::size_t kSize = 50;
+    const auto curvature = [](std::size_t i) { return std::pow(10, -0.1 * double(i)); };
+    const SmoothFunction bowl = [&](std::span<const double> x, std::span<double> gradient) {
+        double value = 0;
+        for (std::size_t i = 0; i < kSize; ++i) {
+            gradient[i] = curvature(i) * (x[i] - 1);
+            value += curvature(i) * (x[i] - 1) * (x[i] - 1) / 2;
+        }
+        return value;
+    };
+    LbfgsOptions options{.gradient = 1e-10, .decrease = 0};
+    const LbfgsResult plain = minimise(bowl, std::vector<double>(kSize, 0.0), options);
+    options.precondition = [&](std::span<double> slopes) {
+        for (std::size_t i = 0; i < kSize; ++i) slopes[i] *= 7 / curvature(i);
+    };
+    const LbfgsResult helped = minimise(bowl, std::vector<double>(kSize, 0.0), options);
+    EXPECT_TRUE(helped.converged);
+    EXPECT_LT(5 * helped.iterations, plain.iterations);
+    EXPECT_NEAR(plain.value, helped.value, 1e-9);
+    for (std::size_t i = 0; i < kSize; ++i) EXPECT_NEAR(helped.x[i], 1, 1e-4);
 }
 
 TEST(Lbfgs, StopsAfterSoManyIterations) {

@@ -77,6 +77,28 @@ TEST_P(HeadOnATrunk, RunsOnTheEngineAsInTheReference) {
     }
 }
 
+TEST_P(HeadOnATrunk, HasAClassifierWithAHiddenLayer) {
+    const SettingList settings = with(GetParam().settings, {{"head.classifier", "7"}});
+    const ModelSpec spec = configure(GetParam().name, settings);
+    const Graph plain = record(configure(GetParam().name, GetParam().settings));
+    const Graph graph = record(spec);
+    std::int64_t hidden = 0;
+    for (const ParamSpec& param : graph.params) {
+        if (param.name.find("_hidden.") != std::string::npos) ++hidden;
+        if (param.role.kind != ParamRole::Kind::class_head || param.shape.rank() != 2) continue;
+        EXPECT_EQ(param.shape[1] == 7, !param.name.starts_with("aux_head")) << param.name;
+    }
+    // A linear map and a batch norm for each head.
+    EXPECT_GT(hidden, 0);
+    EXPECT_EQ(hidden % 6, 0);
+    EXPECT_EQ(std::int64_t(graph.params.size()), std::int64_t(plain.params.size()) + hidden);
+    const WeightMap weights = test::lively_weights(graph);
+    const Tensor images = test::random_images(spec, 3);
+    const Model model = Model::create(GetParam().name, settings).with_weights(weights);
+    test::expect_close(Session(model, {.threads = 1}).run(images, {"logits"}).at("logits"),
+                       run_reference(graph, images, weights).at("logits"), 1e-4, "logits");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, HeadOnATrunk, testing::ValuesIn(one_of_each_family()),
                          [](const auto& of) { return of.param.name; });
 
@@ -129,6 +151,33 @@ TEST(ProjectionHead, AFileWithOneLoadsIntoAModelWithout) {
     const Model loaded =
         Model::load(file, "deit_tiny_patch16_224", with(kTiny, {{"head.kind", "none"}}));
     EXPECT_FALSE(loaded.weights().contains("projector.0.weight"));
+}
+
+TEST(ProjectionHead, AClassifierWithAHiddenLayerGoesWithTheFile) {
+    const TemporaryFolder folder;
+    const Model bare = Model::create("deit_tiny_patch16_224", kTiny, 1);
+    const Model model = bare.with_head({{"head.classifier", "12"}}, 2);
+    EXPECT_EQ(model.weights().at("head.weight").shape(), (Shape{5, 12}));
+    EXPECT_EQ(model.weights().at("head_hidden.0.weight").shape(), (Shape{12, 16}));
+    EXPECT_THAT(model.notes().back(), HasSubstr("head made anew: its hidden layer has 12 numbers"));
+    const auto file = folder / "model.safetensors";
+    model.save(file);
+    const Model loaded = Model::load(file);
+    EXPECT_EQ(loaded.spec().head, model.spec().head);
+    const Tensor images = test::random_images(loaded.spec(), 2);
+    test::expect_close(Session(loaded, {.threads = 1}).run(images, {"logits"}).at("logits"),
+                       Session(model, {.threads = 1}).run(images, {"logits"}).at("logits"), 0,
+                       "logits");
+    // Other classes keep the hidden layer, another head keeps the trunk alone.
+    const Model renamed = loaded.with_classes({"a", "b"});
+    EXPECT_EQ(renamed.weights().at("head.weight").shape(), (Shape{2, 12}));
+    EXPECT_EQ(renamed.weights().at("head_hidden.0.weight").bytes(),
+              loaded.weights().at("head_hidden.0.weight").bytes());
+    EXPECT_EQ(loaded.with_head({}).weights().size(), bare.weights().size());
+}
+
+TEST(ProjectionHead, HeadsOfSingleClassesHaveNoHiddenLayer) {
+    EXPECT_THROW(configure("patchconvnet_s60_multi", {{"head.classifier", "12"}}), UsageError);
 }
 
 TEST(ProjectionHead, AWrongKeyNamesTheRightOnes) {

@@ -37,6 +37,7 @@ TEST_F(RunStateFile, ComesBackBitForBit) {
     state.skipped = 1;
     state.preprocessing.mean = {0.1F, 0.2F, 1.0F / 3};
     state.classes = {"cat", "dog"};
+    state.clusters = {3, 0, 1'000'000'000'000};
     state.tensors.emplace("weights.w", Tensor::of({2}, std::vector<float>{1.5F, -0.0F}));
     const std::filesystem::path file = folder_ / "state.safetensors";
     save_state(file, state);
@@ -48,6 +49,8 @@ TEST_F(RunStateFile, ComesBackBitForBit) {
     EXPECT_EQ(again.best.value, state.best.value);
     EXPECT_EQ(again.preprocessing, state.preprocessing);
     EXPECT_EQ(again.classes, state.classes);
+    EXPECT_EQ(again.clusters, state.clusters);
+    EXPECT_EQ(again.tensors.size(), 1U);
     EXPECT_TRUE(std::signbit(again.tensors.at("weights.w").floats()[1]));
 }
 

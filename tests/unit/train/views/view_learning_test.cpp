@@ -177,6 +177,32 @@ TEST(ViewLearning, DinosLastLayerWaitsAndItsTeacherIsTheAverage) {
     EXPECT_FALSE(step->ema_weights().at("norm.weight").is_same(step->weights().at("norm.weight")));
 }
 
+TEST(ViewLearning, TheStateOfAnotherLossIsRefused) {
+    ProcessGroup group;
+    const Recipe grafit = view_recipe(LossKind::grafit);
+    const std::map<std::string, Tensor> saved = state_of(*view_step(grafit, group));
+    const auto refusal = [&](LossKind kind, std::map<std::string, Tensor> state) {
+        Recipe recipe = grafit;  // of the same network
+        recipe.loss.name = kind;
+        try {
+            view_step(recipe, group)->load_state(state, "state");
+            return std::string();
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+    };
+    EXPECT_EQ(refusal(LossKind::grafit, saved), "");
+    EXPECT_EQ(refusal(LossKind::instance, saved),
+              "state: memory: the checkpoint has it, the recipe's loss.name does not");
+    EXPECT_EQ(refusal(LossKind::knn, saved),
+              "state: target.blocks.0.attn.proj.bias: the checkpoint has it, the recipe's "
+              "loss.name does not");
+    std::map<std::string, Tensor> forgetful = saved;
+    forgetful.erase("views.memory");
+    EXPECT_EQ(refusal(LossKind::grafit, forgetful),
+              "state: memory: the recipe's loss.name has it, the checkpoint does not");
+}
+
 TEST(ViewLearning, ViewsOfAFixedGridMustBeOfItsSize) {
     Recipe recipe = view_recipe(LossKind::dino);
     recipe.model.name = "resmlp_12_224";
