@@ -36,6 +36,9 @@ class Peer:
                 time.sleep(0.1)
         raise SystemExit("the peer did not start")
 
+    def logged(self):
+        return {}  # it keeps no times of its own
+
     def stop(self):
         self.process.terminate()
         self.process.wait(60)
@@ -57,10 +60,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()
     contenders = {
-        "cait serve": lambda: Server(options.cait, options.weights,
-                                     ["--model", options.model, "--batch", "8", "--bound", "1500"]),
-        "FastAPI, 2 requests at a time": lambda: Peer(options.peers, options.onnx, 1, 2),
-        "FastAPI, 2 threads for a request": lambda: Peer(options.peers, options.onnx, 2, 1),
+        "cait serve": lambda folder: Server(options.cait, options.weights, ["--model", options.model, "--batch", "8",
+                                            "--bound", "1500"], str(Path(folder) / "log")),
+        "FastAPI, 2 requests at a time": lambda _: Peer(options.peers, options.onnx, 1, 2),
+        "FastAPI, 2 threads for a request": lambda _: Peer(options.peers, options.onnx, 2, 1),
     }
     rates = {name: [] for name in contenders}
     scores = {}
@@ -68,7 +71,7 @@ def main():
         photo = photo_of(Path(folder))
         for _ in range(options.rounds):
             for name, start in contenders.items():
-                server = start()
+                server = start(folder)
                 scores[name] = answer(server, photo)[0]["score"]
                 Load(server, photo, 16, 2)  # warm
                 found = Load(server, photo, 16, options.seconds).summary()

@@ -107,6 +107,7 @@ TEST_F(TrainStart, AShortRunShortensItsWarmUpAndAnotherRateMovesTheEnds) {
 
 // Memory that a batch does not fit into: parts of it do, and the run is the same but for rounding.
 TEST_F(TrainStart, ChoosesPartsByTheMemory) {
+    if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
     const Words larger = {
         "--batch", "48", "--epochs", "1", "--set", "model.image_size=128", "--set", "model.dim=64"};
     const Finished whole = cait(recipe("whole", larger));
