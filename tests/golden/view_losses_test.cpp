@@ -31,21 +31,19 @@ const Json& loss_case(const std::string& name) {
     throw Error("no case " + name);
 }
 
-void expect_equal(const at::Tensor& found, const Json& expected, const std::string& what,
-                  double most = kMost) {
+void expect_equal(const at::Tensor& found, const Json& expected, const std::string& what) {
     const at::Tensor flat = found.detach().flatten().to(at::kDouble).contiguous();
     ASSERT_EQ(std::size_t(flat.numel()), expected.size()) << what;
     for (std::int64_t i = 0; i < flat.numel(); ++i)
-        EXPECT_NEAR(flat.data_ptr<double>()[i], expected[std::size_t(i)].get<double>(), most)
+        EXPECT_NEAR(flat.data_ptr<double>()[i], expected[std::size_t(i)].get<double>(), kMost)
             << what << " at " << i;
 }
 
-void expect_case(const Json& one, const at::Tensor& loss, const at::Tensor& leaf,
-                 double most = kMost) {
+void expect_case(const Json& one, const at::Tensor& loss, const at::Tensor& leaf) {
     SCOPED_TRACE(one["name"].get<std::string>());
-    EXPECT_NEAR(loss.item<double>(), one["loss"].get<double>(), most);
+    EXPECT_NEAR(loss.item<double>(), one["loss"].get<double>(), kMost);
     loss.backward();
-    expect_equal(leaf.grad(), one["gradient"], "gradient", most);
+    expect_equal(leaf.grad(), one["gradient"], "gradient");
 }
 
 // In float32, as training has them, and in float64.
@@ -73,8 +71,6 @@ TEST_P(GoldenViewLosses, Triplet) {
 
 TEST_P(GoldenViewLosses, NeighboursBeforeAndAfterTheMemoryLearns) {
     ProcessGroup group;
-    // Cosines in float32 are right to 6e-8, which sigma makes a relative error of 1.2e-6.
-    const double most = GetParam() == at::kFloat ? 5 * kMost : kMost;
     for (const char* name : {"knn", "snca"}) {
         const Json& one = loss_case(name);
         FeatureMemory memory({.sigma = one["sigma"], .momentum = one["momentum"]},
@@ -88,7 +84,7 @@ TEST_P(GoldenViewLosses, NeighboursBeforeAndAfterTheMemoryLearns) {
             labels.push_back(file()["memory_labels"][place]);
         }
         const at::Tensor queries = leaf("queries", {images_, width_});
-        expect_case(one, memory.loss(unit_rows(queries), keys, at::tensor(labels)), queries, most);
+        expect_case(one, memory.loss(unit_rows(queries), keys, at::tensor(labels)), queries);
         memory.forget();
         if (std::string(name) != "knn") continue;
         memory.loss(unit_rows(queries), keys, at::tensor(labels));
@@ -96,7 +92,7 @@ TEST_P(GoldenViewLosses, NeighboursBeforeAndAfterTheMemoryLearns) {
         const Json& later = loss_case("knn_updated");
         expect_equal(memory.gathered(), later["memory"], "memory");
         const at::Tensor again = leaf("queries", {images_, width_});
-        expect_case(later, memory.loss(unit_rows(again), keys, at::tensor(labels)), again, most);
+        expect_case(later, memory.loss(unit_rows(again), keys, at::tensor(labels)), again);
     }
 }
 

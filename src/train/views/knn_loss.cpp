@@ -10,9 +10,10 @@ namespace cait {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr std::int64_t kMostScores = std::int64_t(1) << 24;  // at once
+constexpr std::int64_t kMostScores = std::int64_t(1) << 23;  // at once
 
-// Similarities of all queries with some rows of the memory, over sigma.
+// Similarities of all queries with some rows of the memory, over sigma. In float64: a small sigma
+// makes much of the last digits of a cosine, and products of float32 would be its largest error.
 struct Scores {
     at::Tensor rows;  // [r, D]
     at::Tensor all;   // [Q, r]; an image is not its own neighbour
@@ -22,7 +23,10 @@ struct Scores {
 class Pass {
 public:
     Pass(const KnnQueries& queries, const KnnShard& shard, double sigma)
-        : queries_(queries), shard_(shard), sigma_(sigma) {}
+        : vectors_(queries.vectors.to(at::kDouble)),
+          queries_(queries),
+          shard_(shard),
+          sigma_(sigma) {}
 
     template <class Work>
     void for_each_piece(const Work& work) const {
@@ -36,13 +40,14 @@ public:
 private:
     Scores scores(std::int64_t begin, std::int64_t count) const {
         const auto piece = [&](const at::Tensor& x) { return x.narrow(0, begin, count); };
-        Scores s{piece(shard_.vectors), {}, {}};
-        s.all = at::matmul(queries_.vectors, s.rows.t()) / sigma_;
+        Scores s{piece(shard_.vectors).to(at::kDouble), {}, {}};
+        s.all = at::matmul(vectors_, s.rows.t()).div_(sigma_);
         s.all.masked_fill_(queries_.images.unsqueeze(1).eq(piece(shard_.images)), kNever);
         s.same = s.all.masked_fill(queries_.labels.unsqueeze(1).ne(piece(shard_.labels)), kNever);
         return s;
     }
 
+    at::Tensor vectors_;  // [Q, D]
     const KnnQueries& queries_;
     const KnnShard& shard_;
     double sigma_;
@@ -65,7 +70,8 @@ at::Tensor knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard
     {
         const at::NoGradGuard no_gradients;
         const Pass pass(all, shard, sigma);
-        at::Tensor everybody = at::full({all.vectors.size(0)}, kNever, all.vectors.options());
+        const auto options = all.vectors.options().dtype(at::kDouble);
+        at::Tensor everybody = at::full({all.vectors.size(0)}, kNever, options);
         at::Tensor class_mates = everybody.clone();
         pass.for_each_piece([&](const Scores& s) {
             everybody = at::logaddexp(everybody, s.all.logsumexp(1));
@@ -74,12 +80,11 @@ at::Tensor knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard
         everybody = over_processes(everybody, group);
         class_mates = over_processes(class_mates, group);
         const at::Tensor counts = class_mates.isfinite();
-        const at::Tensor loss =
-            at::where(counts, everybody - class_mates, at::zeros({}, all.vectors.options()));
+        const at::Tensor zero = at::zeros({}, options);
+        const at::Tensor loss = at::where(counts, everybody - class_mates, zero);
 
         // d loss_i / d v_i = Σ_j (p_ij - p_ij among its class) m_j / sigma
-        at::Tensor gradient = at::zeros_like(all.vectors);
-        const at::Tensor zero = at::zeros({}, loss.options());
+        at::Tensor gradient = at::zeros(all.vectors.sizes(), options);
         const at::Tensor mates = at::where(counts, class_mates, zero);
         everybody = at::where(counts, everybody, zero);
         pass.for_each_piece([&](const Scores& s) {
@@ -90,12 +95,12 @@ at::Tensor knn_loss(const at::Tensor& own, const KnnQueries& all, const KnnShard
         gradient.div_(sigma).mul_(counts.unsqueeze(1));
         if (group.world() > 1) group.all_reduce_sum(gradient);
         own_rows_loss = rows_of_own(loss, group);
-        own_gradient = rows_of_own(gradient, group);
+        own_gradient = rows_of_own(gradient, group).to(own.scalar_type());
     }
     // Linear in the vectors, with the value and the gradient of the loss.
     const double images = double(std::max<std::int64_t>(1, own.size(0)));
     const at::Tensor move = ((own - own.detach()) * own_gradient).sum();
-    return (own_rows_loss.sum() + move) / images;
+    return (own_rows_loss.sum().to(own.scalar_type()) + move) / images;
 }
 
 }  // namespace cait

@@ -48,9 +48,7 @@ at::Tensor FeatureMemory::loss(const at::Tensor& vectors, std::span<const Sample
                          labels};
     seen_.push_back({rows_of_all(own.vectors, group_), rows_of_all(own.images, group_),
                      rows_of_all(own.labels, group_)});
-    return knn_loss(vectors, seen_.back(),
-                    {rows_.to(vectors.scalar_type()), row_images_, row_labels_}, part_.sigma,
-                    group_);
+    return knn_loss(vectors, seen_.back(), {rows_, row_images_, row_labels_}, part_.sigma, group_);
 }
 
 // In the order of the batch: an image may be in it more than once.
@@ -62,8 +60,9 @@ void FeatureMemory::update() {
             const std::int64_t image = images.data_ptr<std::int64_t>()[i];
             if (image < 0 || image >= size() || image % group_.world() != group_.rank()) continue;
             at::Tensor row = rows_[image / group_.world()];
-            row.mul_(part_.momentum).add_(seen.vectors[i], 1 - part_.momentum);
-            row.copy_(unit_rows(row));
+            // Rounded once, since sigma makes much of the last digits.
+            row.copy_(unit_rows(part_.momentum * row.to(at::kDouble) +
+                                (1 - part_.momentum) * seen.vectors[i].to(at::kDouble)));
         }
     }
     seen_.clear();
