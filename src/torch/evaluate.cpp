@@ -94,7 +94,8 @@ public:
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
         const bool training = context_.mode == Mode::train && !context_.frozen;
-        if (training && context_.sum_over_processes)
+        // Vectors, of which heads norm few: the same numbers whatever the number of processes.
+        if (training && (context_.sum_over_processes || in_[0].dim() == 2))
             return synced_batch_norm(wide(in_[0]), {in_[1], in_[2], in_[3], in_[4]}, op.momentum,
                                      op.epsilon, context_.sum_over_processes);
         return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4], training, op.momentum,

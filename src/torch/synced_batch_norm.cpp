@@ -34,7 +34,11 @@ public:
     static At forward(AutogradContext* context, const At& x, const At& weight, const At& bias,
                       const At& mean, const At& variance, const Settings& settings) {
         const At scale = (variance + settings.epsilon).rsqrt();
-        const At normed = (x - along_channels(mean, x)) * along_channels(scale, x);
+        // Both halves of the mean: where all values of a channel are nearly the same, as before
+        // heads of fresh models, its rounding would be large beside their spread.
+        const At rest = mean - mean.to(x.scalar_type());
+        const At normed = (x - along_channels(mean, x) - along_channels(rest, x)) *
+                          along_channels(scale, x);
         context->save_for_backward({normed, weight, scale});
         hold(context, settings);
         return normed * along_channels(weight, x) + along_channels(bias, x);
@@ -47,7 +51,7 @@ public:
         const std::vector<std::int64_t> axes = all_but_channels(dy);
         const At d_bias = dy.sum(axes), d_weight = (dy * normed).sum(axes);
         At sums = at::stack({d_bias, d_weight}).to(at::kDouble);
-        settings.sum(sums);
+        if (settings.sum) settings.sum(sums);
         sums /= settings.count;
         const At dx = (dy - along_channels(sums[0], dy) - normed * along_channels(sums[1], dy)) *
                       along_channels(weight * scale.to(weight.scalar_type()), dy);
@@ -67,11 +71,11 @@ At synced_batch_norm(const At& x, const BatchNormTensors& params, double momentu
         const At wide = x.detach().to(at::kDouble);
         const At own = at::full({1}, double(x.numel() / x.size(1)), at::kDouble).to(x.device());
         At sums = at::cat({wide.sum(axes), own});
-        sum(sums);
+        if (sum) sum(sums);
         count = sums[-1].item<double>();
         mean = sums.slice(0, 0, -1) / count;
         At squares = (wide - along_channels(mean, wide)).square().sum(axes);
-        sum(squares);
+        if (sum) sum(squares);
         variance = squares / count;
         params.running_mean.lerp_(mean.to(params.running_mean.scalar_type()), momentum);
         const At unbiased = squares / std::max(1.0, count - 1);

@@ -16,7 +16,8 @@ struct BatchNormTensors {
     at::Tensor running_mean, running_var;  // [C], moved in place
 };
 
-// x [B, C, ...] in training; the same B in every process. Differentiable.
+// x [B, C, ...] in training; the same B in every process. Differentiable. Without `sum`: of one
+// process.
 at::Tensor synced_batch_norm(const at::Tensor& x, const BatchNormTensors& params, double momentum,
                              double epsilon, const SumOverProcesses& sum);
 

@@ -17,6 +17,7 @@
 
 #include "cait/error.h"
 #include "data/dataset.h"
+#include "data/levels.h"
 #include "image/codec/encode.h"
 #include "unit/core/temporary_folder.h"
 
@@ -58,12 +59,6 @@ inline void put_class_folders(const fs::path& root, int classes, int each) {
         for (int i = 0; i < each; ++i)
             put_image(root / ("class" + std::to_string(c)) / (std::to_string(i) + ".png"),
                       c * each + i);
-}
-
-inline std::vector<std::int64_t> labels_of(const Dataset& dataset) {
-    std::vector<std::int64_t> labels;
-    for (std::size_t i = 0; i < dataset.size(); ++i) labels.push_back(dataset.label(i));
-    return labels;
 }
 
 // Red of the first pixel: the number given to numbered_image().
