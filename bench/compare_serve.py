@@ -59,9 +59,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()
+    def ours(folder, precision):
+        words = ["--model", options.model, "--batch", "8", "--bound", "1500", "--precision", precision]
+        return Server(options.cait, options.weights, words, str(Path(folder) / "log"))
+
     contenders = {
-        "cait serve": lambda folder: Server(options.cait, options.weights, ["--model", options.model, "--batch", "8",
-                                            "--bound", "1500"], str(Path(folder) / "log")),
+        "cait serve": lambda folder: ours(folder, "fp32"),
+        "cait serve, bf16": lambda folder: ours(folder, "bf16"),
         "FastAPI, 2 requests at a time": lambda _: Peer(options.peers, options.onnx, 1, 2),
         "FastAPI, 2 threads for a request": lambda _: Peer(options.peers, options.onnx, 2, 1),
     }
@@ -80,10 +84,10 @@ def main():
                 rates[name].append(found["per_second"])
                 print(f"{name}: {found['per_second']:.1f} images/s, p99 {found['p99_ms']:.0f} ms", flush=True)
                 server.stop()
-    ours = statistics.median(rates["cait serve"])
+    fp32 = statistics.median(rates["cait serve"])
     for name, found in rates.items():
-        print(f"{name}: median {statistics.median(found):.1f} images/s, cait serve {ours / statistics.median(found):.2f}x; "
-              f"its first score {scores[name]:.4f}")
+        print(f"{name}: median {statistics.median(found):.1f} images/s, cait serve in fp32 has "
+              f"{fp32 / statistics.median(found):.2f} times as many; its first score {scores[name]:.4f}")
 
 
 if __name__ == "__main__":

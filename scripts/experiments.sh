@@ -29,25 +29,13 @@ declare -A settings=(
     [fashion-teacher]="model.width=16 model.image_size=56 augment.scale=0.6,1"
 )
 
-# Sets `words` to those of a text, which may have several lines.
-split() { read -rd '' -a words <<<"$1" || true; }
+source scripts/experiment_runs.sh
 
-# run NAME RECIPE SET EPOCHS SETTING...: NAME.log has the command and what it printed.
+# run NAME RECIPE SET EPOCHS SETTING...
 run() {
-    local name=$1 recipe=$2 set=$3 epochs=$4 setting
+    local name=$1 recipe=$2 set=$3 epochs=$4
     shift 4
-    if [[ -e $runs/$name/done ]]; then return; fi
-    local command=("$cait" train --resume "$runs/$name")
-    if [[ ! -e $runs/$name ]]; then
-        command=("$cait" train "$recipe" --data "${data[$set]}" --epochs "$epochs"
-            --out "$runs/$name")
-        for setting in train.threads=1 data.threads=1 train.seed=0 "$@"; do
-            command+=(--set "$setting")
-        done
-    fi
-    echo "${command[*]}" >>"$runs/$name.log"
-    "${command[@]}" >>"$runs/$name.log" 2>&1 || { echo "$name failed" >&2; return 1; }
-    touch "$runs/$name/done"
+    train_once "$name" "$recipe" --data "${data[$set]}" --epochs "$epochs" --set=train.seed=0 "${@/#/--set=}"
     echo "$name: $(grep '"val"' "$runs/$name/metrics.jsonl" | tail -n 1)"
 }
 

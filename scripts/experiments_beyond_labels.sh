@@ -12,8 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cait=${CAIT:-build/cait}
 mkdir -p "$runs"
 
-# Sets `words` to those of a text, which may have several lines.
-split() { read -rd '' -a words <<<"$1" || true; }
+source scripts/experiment_runs.sh
 
 # uri SET LEVEL PART
 uri() {
@@ -21,22 +20,6 @@ uri() {
         cifar) echo "cifar100:$cifar?level=$2&split=$3" ;;
         grocery) echo "csv:$grocery/${3/test/val}.csv?levels=super,coarse,fine&level=$2" ;;
     esac
-}
-
-# run NAME SET LEVEL RECIPE SETTING...: NAME.log has the command and what it printed.
-run() {
-    local name=$1 set=$2 level=$3 recipe=$4 setting
-    shift 4
-    if [[ -e $runs/$name/done ]]; then return; fi
-    local command=("$cait" train --resume "$runs/$name")
-    if [[ ! -e $runs/$name ]]; then
-        command=("$cait" train "$recipe" --data "$(uri "$set" "$level" train)" --val "$(uri "$set" "$level" test)"
-            --out "$runs/$name")
-        for setting in train.threads=1 data.threads=1 "$@"; do command+=(--set "$setting"); done
-    fi
-    echo "${command[*]}" >>"$runs/$name.log"
-    "${command[@]}" >>"$runs/$name.log" 2>&1 || { echo "$name failed" >&2; return 1; }
-    touch "$runs/$name/done"
 }
 
 # judge NAME SET TAP: NAME.json has kNN accuracy and retrieval at the finest level.
@@ -70,7 +53,8 @@ grafit() {
     if [[ $2 == ce ]]; then tap=features; fi
     split "${settings[trunk]} ${settings[$1]} ${settings[$shown]} ${settings[$2]} schedule.epochs=${epochs[$1]}
         eval.every=${epochs[$1]} train.seed=$3"
-    run "$name" "$1" coarse grafit-cifar "${words[@]}"
+    train_once "$name" grafit-cifar --data "$(uri "$1" coarse train)" --val "$(uri "$1" coarse test)" \
+        "${words[@]/#/--set=}"
     judge "$name" "$1" "$tap"
 }
 
