@@ -9,6 +9,7 @@
 #include "cait/error.h"
 #include "core/convert.h"
 #include "core/display_name.h"
+#include "core/memory_budget.h"
 #include "weights/safetensors.h"
 
 namespace cait {
@@ -143,6 +144,8 @@ private:
     void read_vectors(Vectors& vectors) const {
         const Shape shape{std::int64_t(vectors.rows), std::int64_t(vectors.columns)};
         const Tensor found = tensor("features", DType::f32, shape);
+        const MemoryShare share =
+            MemoryBudget::of_process().reserve(found.byte_size(), display_name(name_));
         vectors.values.resize(std::size_t(found.count()));
         std::memcpy(vectors.values.data(), found.bytes(), found.byte_size());
     }

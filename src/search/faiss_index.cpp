@@ -19,6 +19,7 @@
 #include "core/atomic_file.h"
 #include "core/display_name.h"
 #include "core/mapped_file.h"
+#include "core/memory_budget.h"
 #include "search/nearest.h"
 
 namespace cait {
@@ -90,6 +91,8 @@ void FaissIndex::prepare_lists(std::size_t rows) {
 
 FaissIndex FaissIndex::open(const std::filesystem::path& file) {
     const std::shared_ptr<const MappedFile> mapped = MappedFile::open(file);
+    const MemoryShare share =
+        MemoryBudget::of_process().reserve(mapped->bytes().size(), display_name(file.string()));
     const auto damaged = [&](const std::string& why) {
         return Error(fmt::format("{}: expected an index that FAISS reads: {}", file.string(), why));
     };

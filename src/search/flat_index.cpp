@@ -10,6 +10,7 @@
 #include "cait/error.h"
 #include "core/display_name.h"
 #include "core/mapped_file.h"
+#include "core/memory_budget.h"
 
 namespace cait {
 
@@ -69,6 +70,8 @@ Vectors read_flat_index_bytes(std::span<const std::byte> bytes, const std::strin
             fmt::format("its sizes do not fit each other ({} vectors of {}, {} numbers, "
                         "{} bytes)",
                         rows, columns, numbers, fields.left().size()));
+    const MemoryShare share =
+        MemoryBudget::of_process().reserve(numbers * sizeof(float), display_name(name));
     Vectors vectors{std::size_t(rows), std::size_t(columns), std::vector<float>(numbers)};
     std::memcpy(vectors.values.data(), fields.left().data(), numbers * sizeof(float));
     return vectors;

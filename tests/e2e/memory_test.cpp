@@ -149,6 +149,54 @@ TEST_F(Memory, SparseFilesAreNotReadIntoMemory) {
 }
 
 // A packed file whose index was changed: matrices of another size than the model's are not read.
+// Vectors lie in memory whole: FAISS's file, and what `cait embed` writes.
+TEST_F(Memory, AnIndexIsCountedBeforeItIsRead) {
+    const Words with{"--weights", path("tiny.safetensors")};
+    ASSERT_EQ(
+        cait(Words{"embed", path("a.png"), "--output", path("one.safetensors")} + with).status, 0);
+    const auto field = [](auto value) {
+        return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+    };
+    constexpr std::int64_t kRows = 20'000'000, kColumns = 32;
+    write("large.faiss", "IxFI" + field(std::int32_t(kColumns)) + field(kRows) +
+                             field(std::int64_t{0}) + field(std::int64_t{0}) + '\1' +
+                             field(std::int32_t{0}) + field(kRows * kColumns));
+    std::filesystem::resize_file(
+        path("large.faiss"),
+        std::filesystem::file_size(path("large.faiss")) + std::uintmax_t(kRows * kColumns) * 4);
+
+    constexpr std::int64_t kTimes = 600'000;
+    const TensorFile file = TensorFile::open(path("one.safetensors"));
+    std::vector<NamedTensor> tensors;
+    for (const NamedTensor& one : file.tensors) {
+        Shape shape = one.tensor.shape();
+        shape[0] *= kTimes;
+        Tensor many = Tensor::empty(one.tensor.dtype(), shape);
+        const auto bytes = many.mutable_bytes();
+        const std::size_t size = one.tensor.byte_size();
+        for (std::size_t i = 0; i < std::size_t(kTimes); ++i)
+            std::memcpy(bytes.data() + i * size, one.tensor.bytes(), size);
+        tensors.push_back({one.name, many});
+    }
+    std::map<std::string, std::string> metadata = file.metadata;
+    metadata.erase("cait.sha256");
+    metadata.erase("cait.crc32");
+    nlohmann::json facts = nlohmann::json::parse(metadata.at("cait.embedding"));
+    facts.at("rows") = kTimes;
+    metadata["cait.embedding"] = facts.dump();
+    write_safetensors(path("many.safetensors"), tensors, metadata);
+
+    const Variable set("CAIT_MEMORY", "30M");
+    const Words serve = Words{"serve", path("tiny.safetensors"), "--port", "0", "--index"};
+    for (const Words& words :
+         {serve + Words{path("large.faiss")}, serve + Words{path("many.safetensors")},
+          Words{"search", "--index", path("large.faiss"), path("a.png")} + with}) {
+        const Finished run = cait(words);
+        expect_refused(run, 1, {"needs", "30 MiB"});
+        expect_cheap(run, words[0] + " " + words.back());
+    }
+}
+
 TEST_F(Memory, PackedWeightsOfAnotherSizeAreNotUsed) {
     const Words words = {"predict", "--weights", path("tiny.safetensors"), path("a.png")};
     const std::string expected = cait(words).out;

@@ -83,11 +83,13 @@ TEST_F(ServeStress, ClientsAreAskedToGoOn) {
     EXPECT_EQ(one.receive(0.5).status, 0);  // 100 alone is no answer
     one.send(photo_);
     EXPECT_EQ(one.receive().status, 200);
-    HttpClient wrong = client();  // and need not send what is refused anyway
-    wrong.send(
-        "POST /nothing HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-        "Content-Length: 1000000\r\n\r\n");
-    EXPECT_EQ(wrong.receive().status, 404);
+    for (const std::string path : {"/nothing", "/search"}) {  // this server has no index
+        HttpClient wrong = client();  // and need not send what is refused anyway
+        wrong.send("POST " + path +
+                   " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                   "Content-Length: 1000000\r\n\r\n");
+        EXPECT_EQ(wrong.receive().status, 404) << path;
+    }
 }
 
 TEST_F(ServeStress, SlowClientsAreCutOff) {

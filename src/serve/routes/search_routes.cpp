@@ -27,6 +27,11 @@ std::shared_ptr<const ImageSearch> index_of(const Service& service) {
     return service.options().search;
 }
 
+// The one that made the vectors.
+ServedModelPtr first_model(Service& service) {
+    return service.repository().get(service.repository().index()[0].name);
+}
+
 json found_json(const ImageSearch& index, const Neighbour& one) {
     const EmbeddedSet& known = index.known();
     json labels = json::object();
@@ -48,7 +53,7 @@ void search(Service& service, Call call) {
     const std::size_t rows = index->known().vectors.rows;
     const std::size_t k =
         parameters.number("k", std::min<std::size_t>(10, rows), 1, std::min(rows, kMostNeighbours));
-    const ServedModelPtr model = service.repository().get(service.repository().index()[0].name);
+    const ServedModelPtr model = first_model(service);
     try {
         check_made_by(*index, *model, "index");  // its file may have been loaded anew
     } catch (const Error& error) {
@@ -102,7 +107,11 @@ void image(Service& service, Call call) {
 
 void add_search_routes(Service& service) {
     Router& router = service.router();
-    router.add("POST", "/search", [&service](Call call) { search(service, std::move(call)); });
+    router.add("POST", "/search", [&service](Call call) { search(service, std::move(call)); })
+        .before_body = [&service](const Request& head, const auto&) {
+        index_of(service);
+        service.check_room(*first_model(service), head.arrived);
+    };
     router.add("GET", "/search/images/{row}",
                [&service](Call call) { image(service, std::move(call)); });
 }
