@@ -174,13 +174,13 @@ void Service::draw(Call call, std::function<Response()> work) {
 }
 
 void Service::check_room(const ServedModel& model, Clock::time_point arrived) const {
-    if (admission_.has_room(model.cost(1), model.room(1))) return;
+    if (admission_.has_room(model.cost(1), model.room())) return;
     model.stats().failed(Failure::rejected, seconds_since(arrived));
     throw HttpError(503, "server: too busy, try again");
 }
 
 void Service::compute(Call call, ServedModelPtr model, Prepare prepare) {
-    auto ticket = admission_.enter(model->cost(1), model->room(1));
+    auto ticket = admission_.enter(model->cost(1), model->room());
     if (!ticket) {
         model->stats().failed(Failure::rejected, seconds_since(call.request->arrived));
         return call.reply(error_response(503, "server: too busy, try again"));
@@ -200,7 +200,7 @@ void Service::begin(const std::shared_ptr<Task>& task) {
             request.body = decoded_body(std::move(request.body), *encoding, options_.body);
         Work work = task->prepare(request, [&](std::size_t images) {
             if (images > 1 &&
-                !admission_.grow(*task->ticket, model.cost(images), model.room(images)))
+                !admission_.grow(*task->ticket, model.cost(images), model.room()))
                 throw HttpError(503, "server: too busy for so many images, try again");
         });
         request.body = {};

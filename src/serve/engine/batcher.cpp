@@ -57,7 +57,7 @@ void Batcher::work() {
                 return stop_ || company(first) >= std::int64_t(first.job.model->batch());
             });
         }
-        drop_late(lock);
+        while (!queue_.empty() && drop_late(lock)) continue;
         if (queue_.empty()) continue;
         const std::vector<Part> parts = collect();
         // The jobs of a batch are this thread's until it has run: others only append.
@@ -79,28 +79,37 @@ void Batcher::work() {
     }
 }
 
-void Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
+// An image of the next batch is answered when all of that batch are.
+bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
     const Clock::time_point now = Clock::now();
+    const Waiting& first = queue_.front();
+    const std::int64_t together = company(first);
+    const auto expected = [&](const Waiting& one) {
+        const std::int64_t images = one.goes_with(first) ? together : one.images();
+        return one.job.model->time().expected(
+            std::min(std::size_t(images), one.job.model->batch()));
+    };
     Queue dropped;
     for (auto it = queue_.begin(); it != queue_.end();) {
         const auto one = it++;
         if (one->next > 0) continue;  // begun is half done
-        const double expected = one->job.model->time().expected(
-            std::min(std::size_t(one->images()), one->job.model->batch()));
+        // With nothing else to do the engine tries: it may be faster than it was of late.
+        const bool alone = queue_.size() == 1 && now < one->job.deadline;
         if (*one->job.gone)
             one->outcome.error =
                 std::make_exception_ptr(HttpError(503, "request: the client has left"));
-        else if (seconds_between(now, one->job.deadline) < expected)
+        else if (!alone && seconds_between(now, one->job.deadline) < expected(*one))
             one->outcome.error =
                 std::make_exception_ptr(HttpError(503, "server: too busy to answer in time"));
         else
             continue;
         dropped.splice(dropped.end(), queue_, one);
     }
-    if (dropped.empty()) return;
+    if (dropped.empty()) return false;
     lock.unlock();
     for (Waiting& one : dropped) one.job.done(std::move(one.outcome));
     lock.lock();
+    return true;
 }
 
 std::int64_t Batcher::company(const Waiting& of) const {

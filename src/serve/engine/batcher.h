@@ -62,7 +62,7 @@ private:
     };
 
     void work();
-    void drop_late(std::unique_lock<std::mutex>& lock);
+    bool drop_late(std::unique_lock<std::mutex>& lock);  // whether there were any
     std::int64_t company(const Waiting& of) const;  // images that could go with it
     std::vector<Part> collect();
     void run(const std::vector<Part>& parts);

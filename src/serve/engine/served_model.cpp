@@ -87,9 +87,10 @@ void ServedModel::observe_input(std::size_t images, double seconds) const {
     input_ = before + kWeight * (seconds / double(images) - before);
 }
 
-double ServedModel::room(std::size_t images) const {
+// The last one may be the first of a batch, and is answered with the last of it.
+double ServedModel::room() const {
     constexpr double kShare = 0.85;  // estimates are never exact
-    return kShare * bound_ - time_.expected(std::min(images, batch()));
+    return kShare * bound_ - time_.expected(batch());
 }
 
 const TapInfo* ServedModel::tap(std::string_view name) const {

@@ -64,9 +64,8 @@ public:
     // Seconds that an accepted request may take: what was asked for, or four times what one image
     // takes where that is more.
     double bound() const { return bound_; }
-    // Seconds of work that so many images bring, and seconds of work that may wait before them.
-    double cost(std::size_t images) const;
-    double room(std::size_t images) const;
+    double cost(std::size_t images) const;  // seconds of work that so many bring
+    double room() const;                    // seconds of work that may wait together
     // What reading and decoding them took, which keeps processors from the engine.
     void observe_input(std::size_t images, double seconds) const;
 

@@ -7,6 +7,14 @@ namespace cait::serve {
 ServiceTime::ServiceTime(double one, double all, std::size_t most)
     : one_(std::max(one, 1e-6)), all_(std::max(all, one_)), most_(std::max<std::size_t>(most, 1)) {}
 
+ServiceTime& ServiceTime::operator=(const ServiceTime& other) {
+    one_ = other.one_;
+    all_ = other.all_;
+    most_ = other.most_;
+    scale_ = other.scale_.load();
+    return *this;
+}
+
 double ServiceTime::plain(std::size_t images) const {
     if (most_ == 1) return one_ * double(images);
     if (images > most_) return all_ * double(images) / double(most_);
@@ -24,7 +32,7 @@ void ServiceTime::observe(std::size_t images, double seconds) {
 
 std::size_t ServiceTime::batch_within(double bound) const {
     std::size_t batch = most_;
-    while (batch > 1 && 3 * expected(batch) > bound) --batch;
+    while (batch > 1 && 4 * expected(batch) > bound) --batch;
     return batch;
 }
 

@@ -60,7 +60,7 @@ TEST(ServiceTime, FollowsWhatItSees) {
 TEST(ServiceTime, ChoosesBatchesThatLeaveTimeToWait) {
     const ServiceTime time(0.010, 0.045, 8);
     EXPECT_EQ(time.batch_within(1), 8U);
-    EXPECT_EQ(time.batch_within(0.090), 5U);  // 3 · 30 ms
+    EXPECT_EQ(time.batch_within(0.120), 5U);  // 4 · 30 ms
     EXPECT_EQ(time.batch_within(0.001), 1U);
     EXPECT_EQ(ServiceTime(0.01, 0.01, 1).batch_within(1), 1U);
 }

@@ -21,12 +21,22 @@ std::vector<float> alone(const Tensor& tensor) {
     return {logits.floats().begin(), logits.floats().end()};
 }
 
+// One that is thought to take so many seconds for one image and for four.
+ServedModelPtr tiny_thought_slow(double one, double four) {
+    auto model = std::make_shared<const ServedModel>(
+        tiny_source(), EngineOptions{.threads = 1, .batch = 4, .bound = 1e6},
+        std::make_shared<ModelStats>());
+    model->time() = ServiceTime(one, four, 4);
+    return model;
+}
+
 struct Asked {
+    ServedModelPtr model = tiny_served();
     std::shared_ptr<std::promise<Outcome>> promise = std::make_shared<std::promise<Outcome>>();
     std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
 
     Job job(Tensor tensor, double seconds = 60) {
-        return {tiny_served(),
+        return {model,
                 {"logits"},
                 std::move(tensor),
                 Clock::now() + std::chrono::milliseconds(std::int64_t(1e3 * seconds)),
@@ -99,6 +109,26 @@ TEST(Batcher, NobodyBeginsWhatIsTooLate) {
     EXPECT_EQ(refusal(late.get()).status, 503);
     EXPECT_EQ(refusal(left.get()).status, 503);
     EXPECT_EQ(refusal(good.get()).status, 0);
+}
+
+TEST(Batcher, ABatchIsAsLateAsTheLastOfIt) {
+    const ServedModelPtr model = tiny_thought_slow(10, 40);
+    std::vector<Asked> asked(4);
+    for (Asked& one : asked) one.model = model;
+    Batcher batcher(60);  // until four are there
+    batcher.submit(asked[0].job(images(1, 1), 35));  // in time alone or with two others
+    for (std::size_t i = 1; i < 4; ++i) batcher.submit(asked[i].job(images(1, 1), 60));
+    EXPECT_EQ(refusal(asked[0].get()).status, 503);
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(refusal(asked[i].get()).status, 0);
+}
+
+// Otherwise nobody would ever see that the machine is fast again.
+TEST(Batcher, TriesWhatComesAloneHoweverSlowItWas) {
+    Asked alone{.model = tiny_thought_slow(100, 400)};
+    Batcher batcher;
+    batcher.submit(alone.job(images(1, 1), 60));
+    EXPECT_EQ(refusal(alone.get()).status, 0);
+    EXPECT_LT(alone.model->time().expected(1), 100);
 }
 
 TEST(Batcher, AMistakeOfOneSetOfOutputsIsToldToItsOwners) {
