@@ -43,7 +43,7 @@ declare -A settings=(
     [grafit-fc]="head.kind=linear"
     [grafit]="head.kind=mlp"
 )
-declare -A epochs=([cifar]=10 [grocery]=120)
+declare -A epochs=([cifar]=10 [grocery]=60)
 
 # grafit SET METHOD SEED: trained on coarse labels, judged by fine ones. As in the thesis all methods have the same
 # number of steps; Grafit looks at two views of each image in a step, the others at one.

@@ -1,5 +1,7 @@
 #include "models/projection_head.h"
 
+#include <fmt/format.h>
+
 namespace cait {
 
 namespace {
@@ -20,9 +22,17 @@ Value norm_mlp(Builder& b, std::string_view name, Value x, std::int64_t hidden, 
 // 2104.14294).
 Value dino_head(Builder& b, Value x, const HeadConfig& c) {
     const auto named = b.scope("projector");
-    x = b.gelu(b.linear("mlp.0", x, c.hidden));
-    x = b.gelu(b.linear("mlp.2", x, c.hidden));
-    x = unit_rows(b, b.linear("mlp.4", x, c.bottleneck));
+    int next = 0;  // in the official code's Sequential
+    const auto layer = [&](Value y, std::int64_t width) {
+        return b.linear(fmt::format("mlp.{}", next++), y, width);
+    };
+    for (int i = 0; i < 2; ++i) {
+        x = layer(x, c.hidden);
+        if (c.batch_norm) x = b.batch_norm(fmt::format("mlp.{}", next++), x);
+        x = b.gelu(x);
+        ++next;
+    }
+    x = unit_rows(b, layer(x, c.bottleneck));
     return weight_normed_linear(b, "last_layer", x, c.outputs, !c.norm_last_layer);
 }
 
@@ -52,6 +62,8 @@ void bind(Settings& s, HeadConfig& c) {
     s.integer("head.predictor", c.predictor, 0,
               "width of the hidden layer of a predictor on top of the projector; 0: none");
     s.integer("head.bottleneck", c.bottleneck, 1, "dino: width before the last layer");
+    s.flag("head.batch_norm", c.batch_norm,
+           "dino: batch norm after the layers between, over the views of one size");
     s.flag("head.norm_last_layer", c.norm_last_layer, "dino: the last layer's gains stay at 1");
     s.integer(
         "head.classifier", c.classifier, 0,

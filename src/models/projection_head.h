@@ -19,6 +19,7 @@ struct HeadConfig {
     std::int64_t outputs = 256;
     std::int64_t predictor = 0;     // width of the predictor's hidden layer; 0: none
     std::int64_t bottleneck = 256;  // dino: width before the last layer
+    bool batch_norm = false;        // dino: after the layers between
     bool norm_last_layer = true;    // dino: the last layer's gains stay at 1
     std::int64_t classifier = 0;    // width of the classifier's hidden layer; 0: it is linear
 

@@ -88,7 +88,8 @@ TEST_F(Data, PreviewShowsAllViewsOfAnImage) {
     const std::string uri = folders(2, 3);
     const auto made = [&](std::vector<std::string> more) {
         more.insert(more.begin(),
-                    {"preview", uri, "--augment", "dino-small", "--output", path("sheet.png")});
+                    {"preview", uri, "--augment", "dino-small", "--set", "views.locals=4",
+                     "--output", path("sheet.png")});
         return json(more);
     };
     const nlohmann::json whole = made({});

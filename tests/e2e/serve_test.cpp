@@ -312,7 +312,11 @@ TEST_F(Serve, OneThreadAnswersAndTheOthersDoNotInterruptIt) {
          std::filesystem::directory_iterator("/proc/" + std::to_string(running_->pid()) + "/task"))
         ++threads[::sched_getscheduler(std::stoi(task.path().filename().string()))];
     EXPECT_EQ(threads.size(), 2U);
+#if defined(__SANITIZE_THREAD__)
+    EXPECT_EQ(threads[SCHED_OTHER], 2);  // the sanitizer has one of its own
+#else
     EXPECT_EQ(threads[SCHED_OTHER], 1);
+#endif
     EXPECT_GE(threads[SCHED_BATCH], 6);  // two that decode, two of the engine, loader, pictures
 }
 

@@ -138,8 +138,9 @@ def losses(dino):
 
 # ---- DINO's head
 
-def head_case(vit, norm_last_layer):
-    head = vit.DINOHead(10, 12, norm_last_layer=norm_last_layer, hidden_dim=16, bottleneck_dim=6)
+def head_case(vit, norm_last_layer, batch_norm=False):
+    head = vit.DINOHead(10, 12, use_bn=batch_norm, norm_last_layer=norm_last_layer, hidden_dim=16,
+                        bottleneck_dim=6)
     head = head.double()
     for name, parameter in head.named_parameters():
         if name != "last_layer.weight_g":
@@ -150,7 +151,7 @@ def head_case(vit, norm_last_layer):
     y = head(x)
     (y * numbers("weights", 4, 12)).sum().backward()
     gradients = {name: flat(p.grad) for name, p in head.named_parameters() if p.grad is not None}
-    return {"norm_last_layer": norm_last_layer, "outputs": flat(y), "input_gradient": flat(x.grad),
+    return {"norm_last_layer": norm_last_layer, "batch_norm": batch_norm, "outputs": flat(y), "input_gradient": flat(x.grad),
             "gradients": gradients}
 
 
@@ -335,7 +336,7 @@ def main():
              "images": IMAGES, "width": WIDTH, "views": VIEWS, "labels": LABELS, "memory": MEMORY,
              "memory_labels": memory_labels(MEMORY), "steps_per_epoch": STEPS_PER_EPOCH,
              "losses": losses(dino),
-             "heads": [head_case(vit, True), head_case(vit, False)],
+             "heads": [head_case(vit, True), head_case(vit, False), head_case(vit, True, True)],
              "steps": [grafit_steps(), dino_steps(dino, utils, vit)]}
     for case in found["steps"]:
         print(case["name"], case["losses"][0], "..", case["losses"][-1])

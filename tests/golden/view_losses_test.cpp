@@ -124,6 +124,7 @@ TEST_P(GoldenDinoHead, EqualsTheOfficialCode) {
                           .hidden = 16,
                           .outputs = kOutputs,
                           .bottleneck = 6,
+                          .batch_norm = one["batch_norm"],
                           .norm_last_layer = one["norm_last_layer"]};
     Builder builder({.mode = Mode::train, .taps = {"projection"}});
     builder.demand("features");
@@ -151,10 +152,10 @@ TEST_P(GoldenDinoHead, EqualsTheOfficialCode) {
         expect_equal(weights.at("projector." + name).grad(), expected, name);
         ++compared;
     }
-    EXPECT_EQ(compared, head.norm_last_layer ? 7U : 8U);
+    EXPECT_EQ(compared, (head.norm_last_layer ? 7U : 8U) + (head.batch_norm ? 4U : 0U));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gains, GoldenDinoHead, testing::Values(0, 1));
+INSTANTIATE_TEST_SUITE_P(Kinds, GoldenDinoHead, testing::Values(0, 1, 2));
 
 }  // namespace
 }  // namespace cait

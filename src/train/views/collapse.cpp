@@ -10,8 +10,10 @@ namespace cait {
 
 namespace {
 
-constexpr double kLeastSpread = 0.01;    // of that of vectors which point everywhere
-constexpr double kMostEntropy = 0.9999;  // of that of an even answer
+constexpr double kLeastSpread = 0.01;  // of that of vectors which point everywhere
+// Of that of an even answer. Seen: 0.9994 in a run that learned nothing, at most 0.97 in those that
+// learned.
+constexpr double kMostEntropy = 0.999;
 
 }  // namespace
 

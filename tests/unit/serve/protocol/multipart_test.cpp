@@ -19,9 +19,9 @@ TEST(Multipart, FindsFilesAndFields) {
     EXPECT_EQ(one[0].name, "image");
     EXPECT_TRUE(one[0].is_file);
     EXPECT_EQ(one[0].content, "by\r\n--Aates");  // only the whole boundary ends it
-    const auto two = parse_multipart(
-        "multipart/form-data; charset=x; boundary=\"AaB\"",
-        "before it\r\n--AaB\r\ncontent-disposition: form-data; name=top\r\n\r\n5\r\n" + kFile);
+    const std::string body =
+        "before it\r\n--AaB\r\ncontent-disposition: form-data; name=top\r\n\r\n5\r\n" + kFile;
+    const auto two = parse_multipart("multipart/form-data; charset=x; boundary=\"AaB\"", body);
     ASSERT_EQ(two.size(), 2U);
     EXPECT_EQ(two[0].name, "top");
     EXPECT_FALSE(two[0].is_file);

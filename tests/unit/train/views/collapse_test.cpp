@@ -24,6 +24,10 @@ TEST(Collapse, IsNamed) {
     EXPECT_THAT(collapse_in({{"spread", 0.1}, {"teacher_entropy", std::log(100.0)}}, 64, 100),
                 HasSubstr("same weight"));
     EXPECT_EQ(collapse_in({}, 64, 100), "");
+    // ResNet-18 by SGD with a head without batch norm: a loss of ln 2048 from the third epoch on.
+    EXPECT_THAT(collapse_in({{"spread", 0.056}, {"teacher_entropy", 7.6197}}, 128, 2048),
+                HasSubstr("entropy 7.62, at most 7.625"));
+    EXPECT_EQ(collapse_in({{"spread", 0.058}, {"teacher_entropy", 7.31}}, 128, 2048), "");
 }
 
 }  // namespace
