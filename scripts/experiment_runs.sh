@@ -1,4 +1,7 @@
-# What the scripts of experiments share; they set `cait` and `runs` and source this.
+# What the scripts of experiments share; they set `runs` and source this.
+
+cait=${CAIT:-build/cait}
+mkdir -p "$runs"
 
 # Sets `words` to those of a text, which may have several lines.
 split() { read -rd '' -a words <<<"$1" || true; }

@@ -8,8 +8,6 @@ set -euo pipefail
 cifar=$(realpath "$1")
 runs=$(realpath "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-cait=${CAIT:-build/cait}
-mkdir -p "$runs"
 
 declare -A data=([cifar]="cifar100:$cifar" [fashion]="fashion-mnist:")
 # Crop and mirror only, no stochastic depth: few epochs overfit little.

@@ -9,9 +9,6 @@ cifar=$(realpath "$1")
 grocery=$(realpath "$2")
 runs=$(realpath "$3")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-cait=${CAIT:-build/cait}
-mkdir -p "$runs"
-
 source scripts/experiment_runs.sh
 
 # uri SET LEVEL PART

@@ -8,9 +8,6 @@ set -euo pipefail
 cifar=$(realpath "$1")
 runs=$(realpath "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-cait=${CAIT:-build/cait}
-mkdir -p "$runs"
-
 source scripts/experiment_runs.sh
 
 declare -A train=([cifar]="cifar100:$cifar?split=train" [fashion]="fashion-mnist:?split=train")
