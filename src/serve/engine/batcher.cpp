@@ -79,11 +79,12 @@ void Batcher::work() {
     }
 }
 
-// An image of the next batch is answered when all of that batch are.
+// An image of the next batch is answered when all of that batch are; without those that are late
+// already it is a smaller one.
 bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
     const Clock::time_point now = Clock::now();
     const Waiting& first = queue_.front();
-    const std::int64_t together = company(first);
+    std::int64_t together = company(first);
     const auto expected = [&](const Waiting& one) {
         const std::int64_t images = one.goes_with(first) ? together : one.images();
         return one.job.model->time().expected(
@@ -103,6 +104,7 @@ bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
                 std::make_exception_ptr(HttpError(503, "server: too busy to answer in time"));
         else
             continue;
+        if (one->goes_with(first)) together -= one->images();
         dropped.splice(dropped.end(), queue_, one);
     }
     if (dropped.empty()) return false;
