@@ -151,8 +151,8 @@ def head_case(vit, norm_last_layer, batch_norm=False):
     y = head(x)
     (y * numbers("weights", 4, 12)).sum().backward()
     gradients = {name: flat(p.grad) for name, p in head.named_parameters() if p.grad is not None}
-    return {"norm_last_layer": norm_last_layer, "batch_norm": batch_norm, "outputs": flat(y), "input_gradient": flat(x.grad),
-            "gradients": gradients}
+    return {"norm_last_layer": norm_last_layer, "batch_norm": batch_norm, "outputs": flat(y),
+            "input_gradient": flat(x.grad), "gradients": gradients}
 
 
 # ---- twenty steps
