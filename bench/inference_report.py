@@ -1,5 +1,6 @@
 """What `./dev bench compare` leaves behind: the table in docs/performance.md, which is also where
 the rows of models that did not run this time are taken from, and the chart docs/inference.svg."""
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -115,9 +116,9 @@ def write(document: Path, rows: list[list[str]], conditions: str, order: list[st
 # --- Chart --------------------------------------------------------------------------------------
 
 def round_step(top: float) -> float:
-    """Between gridlines, so that there are three to six of them."""
-    return next(step for step in (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
-                if top / step <= 5)
+    """Between gridlines, so that there are three to six of them: 1, 2 or 5 times a power of ten."""
+    power = 10 ** math.floor(math.log10(top / 5))
+    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if top / step <= 5)
 
 
 def bars(at: float, width: float, cells: list[str], scale: float) -> str:

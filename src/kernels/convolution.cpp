@@ -9,14 +9,30 @@ namespace cait::kernels {
 namespace {
 
 constexpr Index kBlockBytes = 128 << 10;  // of gathered patches: a part of the second-level cache
+constexpr Index kSliceBytes = 256 << 10;  // of a slice of them, and of the sums
 constexpr Index kMostRows = 256;
 constexpr Index kLeastRows = 16;   // worth a thread of their own
+constexpr Index kFewRows = 64;     // for a thread: better all of them and a part of the columns
 constexpr Index kColumnStep = 96;  // that a packed matrix can be cut at
+constexpr Index kDepthStep = 32;   // and its other side
+constexpr Index kFarFloats = 1 << 18;
+constexpr Index kMostDepth = 512;
+
+// Weights that do not lie in the second-level cache are to be read once for many pixels. What these
+// see is too large for it then: k is cut into slices, of one tap or some channels, whose products
+// are added up.
+Index slice_of(const Convolution& c, Index k) {
+    const Index channels = c.channels / c.groups, outputs = c.outputs / c.groups;
+    if (k * outputs < kFarFloats || c.channel_step != 1) return k;
+    if (k > channels) return channels % kDepthStep == 0 ? channels : k;
+    return std::min(k, kMostDepth);
+}
 
 // The result [pixels of all images, outputs] in blocks: of pixels, and of columns where there are
 // too few pixels and groups for all threads. How it is cut changes no bit of it.
 struct Grid {
     Index pixels;  // of the whole batch
+    Index slice;   // of k
     Index rows;    // pixels of a block
     Index down;
     Index columns;  // of a block
@@ -24,11 +40,17 @@ struct Grid {
     Index blocks;
 
     Grid(const Convolution& c, Index k)
-        : pixels(c.batch * c.out_height() * c.out_width()), columns(c.outputs / c.groups) {
+        : pixels(c.batch * c.out_height() * c.out_width()),
+          slice(slice_of(c, k)),
+          columns(c.outputs / c.groups) {
         const Index threads = std::max(1, c.threads), outputs = columns;
-        const Index fitting = kBlockBytes / (k * size_of(c.format)) / kBlockRows * kBlockRows;
-        rows = std::clamp(fitting, kBlockRows, kMostRows);
-        if (ceil_div(pixels, rows) * c.groups < 4 * threads)  // as many pixels for everyone
+        const bool sliced = slice < k;
+        Index fitting = (sliced ? kSliceBytes : kBlockBytes) / (slice * size_of(c.format));
+        if (sliced) fitting = std::min(fitting, kSliceBytes / (outputs * 4));
+        rows = std::clamp(fitting / kBlockRows * kBlockRows, kBlockRows, kMostRows);
+        if (sliced && pixels < kFewRows * threads)
+            rows = std::min(rows, round_up(pixels, 8));
+        else if (ceil_div(pixels, rows) * c.groups < 4 * threads)  // as many pixels for everyone
             rows = std::min(rows, std::max(kLeastRows, round_up(ceil_div(pixels, threads), 8)));
         down = ceil_div(pixels, rows);
         const Index parts = std::max<Index>(1, threads / std::max<Index>(1, down * c.groups));
@@ -52,47 +74,12 @@ public:
         : c_(convolution), grid_(grid), x_(x), y_(y) {}
 
     // Down the pixels first: the weights of a group stay in the cache.
-    void block(Index number, const MutableRows& patches, void* scratch) const {
+    void block(Index number, const MutableRows& patches, float* sums, void* scratch) const {
         const Index first = number % grid_.down * grid_.rows, part = number / grid_.down;
         const Index rows = std::min(grid_.rows, grid_.pixels - first);
         const Index group = part / grid_.across, column = part % grid_.across * grid_.columns;
-        multiply(group, column, first, rows, operand(group, first, rows, patches), scratch);
-    }
-
-private:
-    Lhs operand(Index group, Index first, Index rows, const MutableRows& patches) const {
-        const Index channel = group * c_.channels / c_.groups;
-        if (in_place(c_))
-            return lhs_of(rows_of(x_ + first * c_.column_step + channel, c_.column_step));
-        const Index per_image = c_.out_height() * c_.out_width();
-        for (Index done = 0; done < rows;) {  // the pixels may be those of several images
-            const Index image = (first + done) / per_image, pixel = (first + done) % per_image;
-            const Index count = std::min(rows - done, per_image - pixel);
-            best_kernels().gather_patches(
-                {.image = x_ + image * c_.image_step + channel * c_.channel_step,
-                 .height = c_.height,
-                 .width = c_.width,
-                 .channels = c_.channels / c_.groups,
-                 .row_step = c_.row_step,
-                 .column_step = c_.column_step,
-                 .channel_step = c_.channel_step,
-                 .kernel_height = c_.kernel_height,
-                 .kernel_width = c_.kernel_width,
-                 .stride = c_.stride,
-                 .padding = c_.padding,
-                 .out_width = c_.out_width(),
-                 .first = pixel,
-                 .count = count,
-                 .to = patches.from(done)});
-            done += count;
-        }
-        return lhs_of(patches);
-    }
-
-    void multiply(Index group, Index column, Index first, Index rows, const Lhs& a,
-                  void* scratch) const {
         const Index outputs = c_.outputs / c_.groups, output = group * outputs + column;
-        const Index at = first * c_.outputs + output;
+        const Index at = first * c_.outputs + output, k = convolution_k(c_);
         const Segment segment{c_.residual == nullptr ? nullptr : c_.residual + at, y_ + at, 1};
         Epilogue epilogue{.bias = c_.bias == nullptr ? nullptr : c_.bias + output,
                           .activation = c_.activation,
@@ -103,14 +90,56 @@ private:
             epilogue.segment_ld = c_.outputs;
             epilogue.relu_last = c_.relu_last;
         }
-        products(c_.format).multiply({.m = rows,
-                                      .n = std::min(grid_.columns, outputs - column),
-                                      .k = convolution_k(c_),
-                                      .a = a,
-                                      .b = c_.weights[std::size_t(group)],
-                                      .column_begin = column,
-                                      .epilogue = &epilogue,
-                                      .scratch = scratch});
+        for (Index begin = 0; begin < k; begin += grid_.slice) {
+            const Index depth = std::min(grid_.slice, k - begin);
+            products(c_.format).multiply({.m = rows,
+                                          .n = std::min(grid_.columns, outputs - column),
+                                          .k = depth,
+                                          .a = operand(group, first, rows, begin, depth, patches),
+                                          .b = c_.weights[std::size_t(group)],
+                                          .k_begin = begin,
+                                          .column_begin = column,
+                                          .c = sums,
+                                          .c_ld = grid_.columns,
+                                          .accumulate = begin > 0,
+                                          .epilogue = begin + depth == k ? &epilogue : nullptr,
+                                          .scratch = scratch});
+        }
+    }
+
+private:
+    // Of what the kernel sees of some pixels, the slice [begin, begin + depth): all of it, one tap,
+    // or some channels of the only one.
+    Lhs operand(Index group, Index first, Index rows, Index begin, Index depth,
+                const MutableRows& patches) const {
+        const Index channels = c_.channels / c_.groups;
+        const bool whole = depth == convolution_k(c_), tap = !whole && depth == channels;
+        const Index at = tap ? begin / channels : 0, skipped = tap ? 0 : begin;
+        const float* x = x_ + (group * channels + skipped) * c_.channel_step;
+        if (in_place(c_)) return lhs_of(rows_of(x + first * c_.column_step, c_.column_step));
+        const Index per_image = c_.out_height() * c_.out_width();
+        for (Index done = 0; done < rows;) {  // the pixels may be those of several images
+            const Index image = (first + done) / per_image, pixel = (first + done) % per_image;
+            const Index count = std::min(rows - done, per_image - pixel);
+            best_kernels().gather_patches({.image = x + image * c_.image_step,
+                                           .height = c_.height,
+                                           .width = c_.width,
+                                           .channels = whole ? channels : depth,
+                                           .row_step = c_.row_step,
+                                           .column_step = c_.column_step,
+                                           .channel_step = c_.channel_step,
+                                           .kernel_height = whole ? c_.kernel_height : 1,
+                                           .kernel_width = whole ? c_.kernel_width : 1,
+                                           .stride = c_.stride,
+                                           .padding_top = c_.padding - at / c_.kernel_width,
+                                           .padding_left = c_.padding - at % c_.kernel_width,
+                                           .out_width = c_.out_width(),
+                                           .first = pixel,
+                                           .count = count,
+                                           .to = patches.from(done)});
+            done += count;
+        }
+        return lhs_of(patches);
     }
 
     const Convolution& c_;
@@ -143,18 +172,20 @@ void convolution_forward(const Convolution& c, const float* x, float* y, Workspa
     const int workers = int(std::max<Index>(1, std::min<Index>(grid.blocks, c.threads)));
     struct Memory {
         MutableRows patches;
+        float* sums;
         std::byte* scratch;
     };
     const PerWorker memory(workspace.memory, workers, [&](Arena& arena) {
-        return Memory{arena.rows(c.format, in_place(c) ? 0 : grid.rows, k),
-                      arena.take(product_scratch(k))};
+        return Memory{arena.rows(c.format, in_place(c) ? 0 : grid.rows, grid.slice),
+                      arena.floats(grid.slice < k ? grid.rows * grid.columns : 0),
+                      arena.take(product_scratch(grid.slice))};
     });
     const Forward forward(c, grid, x, y);
     run_workers(workers, [&](int worker) {
         const Share share = share_of(grid.blocks, worker, workers);
         const Memory m = memory(worker);
         for (Index block = share.begin; block < share.end; ++block)
-            forward.block(block, m.patches, m.scratch);
+            forward.block(block, m.patches, m.sums, m.scratch);
     });
 }
 

@@ -90,7 +90,7 @@ struct ProductArgs {
     Index k = 0;
     Lhs a = {};
     PackedView b = {};
-    Index k_begin = 0;       // a multiple of 96
+    Index k_begin = 0;       // a multiple of 32
     Index column_begin = 0;  // a multiple of 96
     float* c = nullptr;
     Index c_ld = 0;

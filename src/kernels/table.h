@@ -25,7 +25,8 @@ struct PatchArgs {
     const float* image = nullptr;
     Index height = 0, width = 0, channels = 0;
     Index row_step = 0, column_step = 0, channel_step = 1;
-    Index kernel_height = 1, kernel_width = 1, stride = 1, padding = 0;
+    Index kernel_height = 1, kernel_width = 1, stride = 1;
+    Index padding_top = 0, padding_left = 0;  // less than none where the first taps are left out
     Index out_width = 0;
     Index first = 0, count = 0;
     MutableRows to = {};

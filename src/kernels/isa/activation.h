@@ -9,17 +9,25 @@ namespace cait::kernels::CAIT_KERNEL_ISA {
 
 constexpr float kInverseRootTwoPi = 0.39894228F;
 
+template <class T>
+[[gnu::always_inline]] inline Vec exponential_for(Vec x) {
+    if constexpr (sizeof(T) == sizeof(float))
+        return exponential(x);
+    else
+        return short_exponential(x);
+}
+
 // GELU in its exact form x Φ(x).
 template <class T>
-[[gnu::always_inline]] inline Normal normal_for(Vec x) {
+[[gnu::always_inline]] inline Vec distribution_for(Vec x) {
     if constexpr (sizeof(T) == sizeof(float))
-        return normal(x);
+        return normal_distribution(x);
     else
-        return short_normal(x);
+        return short_normal_distribution(x);
 }
 template <class T>
 [[gnu::always_inline]] inline Vec gelu_of(Vec x) {
-    return x * normal_for<T>(x).distribution;
+    return x * distribution_for<T>(x);
 }
 struct GeluBoth {
     Vec y;
@@ -27,16 +35,15 @@ struct GeluBoth {
 };
 template <class T>
 [[gnu::always_inline]] inline GeluBoth gelu_both(Vec x) {
-    const Normal n = normal_for<T>(x);
-    return {x * n.distribution, n.distribution + x * n.bell * set(kInverseRootTwoPi)};
+    const Vec distribution = distribution_for<T>(x);
+    const Vec bell = exponential_for<T>(x * x * set(-0.5F));
+    return {x * distribution, distribution + x * bell * set(kInverseRootTwoPi)};
 }
 
 template <class T>
 [[gnu::always_inline]] inline Vec sigmoid_of(Vec x) {
-    if constexpr (sizeof(T) == sizeof(float))
-        return reciprocal(set(1.0F) + exponential(-x));
-    else
-        return short_reciprocal(set(1.0F) + short_exponential(-x));
+    const Vec below = set(1.0F) + exponential_for<T>(min(set(88.0F), -x));
+    return sizeof(T) == sizeof(float) ? reciprocal(below) : short_reciprocal(below);
 }
 
 template <class T, Epilogue::Activation Kind>

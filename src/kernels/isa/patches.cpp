@@ -51,7 +51,8 @@ public:
         T* to = static_cast<T*>(p_.to.data);
         Index row = p_.first / p_.out_width, column = p_.first % p_.out_width;
         for (Index i = 0; i < p_.count; ++i, to += p_.to.ld) {
-            const Index top = row * p_.stride - p_.padding, left = column * p_.stride - p_.padding;
+            const Index top = row * p_.stride - p_.padding_top;
+            const Index left = column * p_.stride - p_.padding_left;
             if (p_.channel_step == 1)
                 channels_last(top, left, to);
             else

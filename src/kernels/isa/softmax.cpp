@@ -11,27 +11,28 @@ void softmax_row(float* x, Index columns) {
     const auto exponential_of = [](Vec v) __attribute__((always_inline)) {
         return Short ? short_exponential(v) : exponential(v);
     };
-    Vec tops = set(x[0]);
-    Index c = 0;
-    for (; c + kWidth <= columns; c += kWidth) tops = max(tops, load(x + c));
-    float top = largest(tops);
-    for (; c < columns; ++c) top = x[c] > top ? x[c] : top;
+    const Index whole = columns / kWidth * kWidth, left = columns - whole;
+    Vec tops = set(x[0]), rest = tops;
+    for (Index c = 0; c < whole; c += kWidth) tops = max(tops, load(x + c));
+    if (left > 0) {
+        rest = first_lanes(load_part(x + whole, left), left, rest);
+        tops = max(tops, rest);
+    }
+    const Vec top = set(largest(tops));
 
     Vec total = set(0.0F);
-    for (c = 0; c + kWidth <= columns; c += kWidth) {
-        const Vec e = exponential_of(load(x + c) - set(top));
+    for (Index c = 0; c < whole; c += kWidth) {
+        const Vec e = exponential_of(load(x + c) - top);
         total += e;
         store(x + c, e);
     }
-    float all = sum(total);
-    if (c < columns) {
-        const Index left = columns - c;
-        store_part(x + c, exponential_of(load_part(x + c, left) - set(top)), left);
-        for (Index i = c; i < columns; ++i) all += x[i];
+    if (left > 0) {
+        rest = first_lanes(exponential_of(rest - top), left, set(0.0F));
+        total += rest;
     }
-    const float inverse = 1.0F / all;
-    for (c = 0; c + kWidth <= columns; c += kWidth) store(x + c, load(x + c) * set(inverse));
-    for (; c < columns; ++c) x[c] *= inverse;
+    const Vec inverse = set(1.0F / sum(total));
+    for (Index c = 0; c < whole; c += kWidth) store(x + c, load(x + c) * inverse);
+    if (left > 0) store_part(x + whole, rest * inverse, left);
 }
 
 }  // namespace

@@ -132,6 +132,13 @@ typedef std::uint16_t HalfVec __attribute__((vector_size(kWidth * sizeof(std::ui
 [[gnu::always_inline]] inline Vec max(Vec a, Vec b) { return a > b ? a : b; }
 [[gnu::always_inline]] inline Vec min(Vec a, Vec b) { return a < b ? a : b; }
 
+// The first `count` lanes of v, the others of `rest`.
+[[gnu::always_inline]] inline Vec first_lanes(Vec v, std::int64_t count, Vec rest) {
+    IntVec lane;
+    for (int i = 0; i < kWidth; ++i) lane[i] = i;
+    return lane < IntVec{} + int(count) ? v : rest;
+}
+
 [[gnu::always_inline]] inline Vec as_floats(IntVec v) {
     Vec result;
     std::memcpy(&result, &v, sizeof v);
@@ -143,68 +150,78 @@ typedef std::uint16_t HalfVec __attribute__((vector_size(kWidth * sizeof(std::ui
     return result;
 }
 
-// e^x to about 1e-7 of its value. Below -87 the result is that of -87, about 1e-38.
-[[gnu::always_inline]] inline Vec exponential(Vec x) {
-    x = max(min(x, set(88.0F)), set(-87.0F));
-    // x = n ln 2 + r: adding 1.5 * 2^23 rounds to a whole number, which then stands in the low
-    // bits.
-    const Vec shifter = set(12582912.0F);
-    const Vec shifted = x * set(1.44269504F) + shifter;
-    const Vec n = shifted - shifter;
-    const Vec r = (x - n * set(0.693359375F)) - n * set(-2.12194440e-4F);
-    Vec p = set(1.9875691500e-4F);  // minimax polynomial for e^r on |r| < ln 2 / 2
-    p = p * r + set(1.3981999507e-3F);
-    p = p * r + set(8.3334519073e-3F);
-    p = p * r + set(4.1665795894e-2F);
-    p = p * r + set(1.6666665459e-1F);
-    p = p * r + set(5.0000001201e-1F);
-    p = p * (r * r) + r + set(1.0F);
-    const IntVec exponent = (as_ints(shifted) - as_ints(shifter)) << 23;
-    return as_floats(as_ints(p) + exponent);
+// ---- Functions; scripts/fit_functions.py has their coefficients.
+
+// e^x as 2^n · 2^rest, n being the whole number nearest to x log2 e.
+struct PowerOfTwo {
+    Vec rest;         // at most a half
+    IntVec exponent;  // n, where a float has its exponent
+};
+[[gnu::always_inline]] inline PowerOfTwo power_of_two(Vec x) {
+    // Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits.
+    const Vec shifter = set(12582912.0F), log2_e = set(1.44269502F);
+    const Vec shifted = x * log2_e + shifter;
+    return {x * log2_e - (shifted - shifter), as_ints(shifted) << 23};
 }
 
-// Φ(x), the normal distribution function, and e^(-x²/2), which GELU's derivative needs as well:
-// Φ through the rational approximation 7.1.26 of Abramowitz and Stegun, within 1e-7.
-struct Normal {
-    Vec distribution;
-    Vec bell;
-};
-[[gnu::always_inline]] inline Normal normal(Vec x) {
-    const Vec magnitude = max(x, -x);
-    const Vec bell = exponential(x * x * set(-0.5F));
-    const Vec t = reciprocal(set(1.0F) + magnitude * set(0.3275911F * 0.70710678F));
-    Vec p = set(0.5F * 1.061405429F);
-    p = p * t + set(0.5F * -1.453152027F);
-    p = p * t + set(0.5F * 1.421413741F);
-    p = p * t + set(0.5F * -0.284496736F);
-    p = p * t + set(0.5F * 0.254829592F);
-    const Vec tail = p * t * bell;  // Φ(-|x|)
-    return {x > set(0.0F) ? set(1.0F) - tail : tail, bell};
+// e^x to about 1e-7 of its value (|x| times that where multiply-adds are not fused), for x up
+// to 88. Below -87 the result is that of -87, about 1e-38.
+[[gnu::always_inline]] inline Vec exponential(Vec x) {
+    x = max(set(-87.0F), x);
+    const PowerOfTwo power = power_of_two(x);
+    const Vec r = x * set(1.92596299e-8F) + power.rest;  // log2 e has more digits than a float
+    Vec p = set(1.53533620e-4F);
+    p = p * r + set(1.33988750e-3F);
+    p = p * r + set(9.61843692e-3F);
+    p = p * r + set(5.55033237e-2F);
+    p = p * r + set(2.40226477e-1F);
+    p = p * r + set(6.93147182e-1F);
+    p = p * r + set(1.0F);
+    return as_floats(as_ints(p) + power.exponent);
 }
 
 // The same to about 1e-5, for results that are rounded to bfloat16 (2e-3 of their value).
 [[gnu::always_inline]] inline Vec short_exponential(Vec x) {
-    x = max(min(x, set(88.0F)), set(-87.0F));
-    const Vec shifter = set(12582912.0F);
-    const Vec shifted = x * set(1.44269504F) + shifter;
-    const Vec r = x - (shifted - shifter) * set(0.69314718F);
-    Vec p = set(4.1665795894e-2F);
-    p = p * r + set(1.6666665459e-1F);
-    p = p * r + set(5.0000001201e-1F);
-    p = p * (r * r) + r + set(1.0F);
-    const IntVec exponent = (as_ints(shifted) - as_ints(shifter)) << 23;
-    return as_floats(as_ints(p) + exponent);
+    const PowerOfTwo power = power_of_two(max(set(-87.0F), x));
+    Vec p = set(9.58285388e-3F);
+    p = p * power.rest + set(5.59064299e-2F);
+    p = p * power.rest + set(2.40240991e-1F);
+    p = p * power.rest + set(6.93124175e-1F);
+    p = p * power.rest + set(1.0F);
+    return as_floats(as_ints(p) + power.exponent);
 }
-// 7.1.25 of Abramowitz and Stegun, within 2.5e-5.
-[[gnu::always_inline]] inline Normal short_normal(Vec x) {
-    const Vec magnitude = max(x, -x);
-    const Vec bell = short_exponential(x * x * set(-0.5F));
-    const Vec t = short_reciprocal(set(1.0F) + magnitude * set(0.47047F * 0.70710678F));
-    Vec p = set(0.5F * 0.7478556F);
-    p = p * t + set(0.5F * -0.0958798F);
-    p = p * t + set(0.5F * 0.3480242F);
-    const Vec tail = p * t * bell;  // Φ(-|x|)
-    return {x > set(0.0F) ? set(1.0F) - tail : tail, bell};
+
+// Φ(x), the normal distribution function, as 1/2 + x P(x²) / Q(x²), within 2e-7. The fit ends at
+// 5.5, just past 0 and 1, and is cut there: far out Φ is exact.
+[[gnu::always_inline]] inline Vec normal_distribution(Vec x) {
+    const Vec inner = max(set(-5.5F), min(set(5.5F), x)), u = inner * inner;
+    Vec p = set(2.32290915e-8F);
+    p = p * u + set(6.37221410e-6F);
+    p = p * u + set(1.66425336e-4F);
+    p = p * u + set(4.66399500e-3F);
+    p = p * u + set(3.35830674e-2F);
+    p = p * u + set(3.98942232e-1F);
+    Vec q = set(1.21269875e-6F);
+    q = q * u + set(7.30537358e-5F);
+    q = q * u + set(1.87111378e-3F);
+    q = q * u + set(2.84998566e-2F);
+    q = q * u + set(2.50846267e-1F);
+    q = q * u + set(1.0F);
+    return max(set(0.0F), min(set(1.0F), p * inner * reciprocal(q) + set(0.5F)));
+}
+
+// The same within 3e-5, for results that are rounded to bfloat16; the fit ends at 4.6.
+[[gnu::always_inline]] inline Vec short_normal_distribution(Vec x) {
+    const Vec inner = max(set(-4.6F), min(set(4.6F), x)), u = inner * inner;
+    Vec p = set(3.60661797e-5F);
+    p = p * u + set(3.92184034e-3F);
+    p = p * u + set(2.67443676e-2F);
+    p = p * u + set(3.98948342e-1F);
+    Vec q = set(1.22583832e-3F);
+    q = q * u + set(2.37039141e-2F);
+    q = q * u + set(2.33773753e-1F);
+    q = q * u + set(1.0F);
+    return max(set(0.0F), min(set(1.0F), p * inner * reciprocal(q) + set(0.5F)));
 }
 
 // ---- bfloat16: rounded to nearest, ties to even.
