@@ -11,12 +11,12 @@ namespace {
 constexpr Index kBlockBytes = 128 << 10;  // of gathered patches: a part of the second-level cache
 constexpr Index kSliceBytes = 256 << 10;  // of a slice of them, and of the sums
 constexpr Index kMostRows = 256;
-constexpr Index kLeastRows = 16;   // worth a thread of their own
-constexpr Index kFewRows = 64;     // for a thread: better all of them and a part of the columns
-constexpr Index kColumnStep = 96;  // that a packed matrix can be cut at
-constexpr Index kDepthStep = 32;   // and its other side
-constexpr Index kFarFloats = 1 << 18;
-constexpr Index kMostDepth = 512;
+constexpr Index kLeastRows = 16;       // worth a thread of their own
+constexpr Index kFewRows = 64;         // for a thread: better all of them and a part of the columns
+constexpr Index kColumnStep = 96;      // that a packed matrix can be cut at
+constexpr Index kDepthStep = 32;       // and its other side
+constexpr Index kFarFloats = 1 << 18;  // of weights
+constexpr Index kMostDepth = 512;      // of a slice
 
 // Weights that do not lie in the second-level cache are to be read once for many pixels. What these
 // see is too large for it then: k is cut into slices, of one tap or some channels, whose products

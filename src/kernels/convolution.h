@@ -1,5 +1,6 @@
 // Convolutions as products: the patches of a block of output pixels are gathered into a left-hand
-// side that stays in the second-level cache, and one product finishes that block of the result.
+// side that stays in the second-level cache, whole or, where the weights are large, a slice at a
+// time; the last product finishes that block of the result.
 // Activations are float32; what comes out lies channels last.
 #pragma once
 
