@@ -11,19 +11,18 @@ namespace {
 constexpr Index kBlockBytes = 128 << 10;  // of gathered patches: a part of the second-level cache
 constexpr Index kSliceBytes = 256 << 10;  // of a slice of them, and of the sums
 constexpr Index kMostRows = 256;
-constexpr Index kLeastRows = 16;       // worth a thread of their own
-constexpr Index kFewRows = 64;         // for a thread: better all of them and a part of the columns
-constexpr Index kColumnStep = 96;      // that a packed matrix can be cut at
-constexpr Index kDepthStep = 32;       // and its other side
-constexpr Index kFarFloats = 1 << 18;  // of weights
-constexpr Index kMostDepth = 512;      // of a slice
+constexpr Index kLeastRows = 16;   // worth a thread of their own
+constexpr Index kFewRows = 64;     // for a thread: better all of them and a part of the columns
+constexpr Index kColumnStep = 96;  // that a packed matrix can be cut at
+constexpr Index kDepthStep = 32;   // and its other side
+constexpr Index kMostDepth = 512;  // of a slice
 
 // Weights that do not lie in the second-level cache are to be read once for many pixels. What these
 // see is too large for it then: k is cut into slices, of one tap or some channels, whose products
 // are added up.
 Index slice_of(const Convolution& c, Index k) {
     const Index channels = c.channels / c.groups, outputs = c.outputs / c.groups;
-    if (k * outputs < kFarFloats || c.channel_step != 1) return k;
+    if (k * outputs < kFarValues || c.channel_step != 1) return k;
     if (k > channels) return channels % kDepthStep == 0 ? channels : k;
     return std::min(k, kMostDepth);
 }

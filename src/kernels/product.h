@@ -82,6 +82,9 @@ struct Epilogue {
 constexpr Index kBlockRows = 32;
 constexpr Index kBlockColumns = 192;
 
+// A right-hand side of so many values is taken to lie beyond the second-level cache.
+constexpr Index kFarValues = 1 << 18;
+
 // c [m, n] = (accumulate ? c : 0) + a [m, k] · b[k_begin … + k, column_begin … + n]; with an
 // epilogue the sums go through it instead, and c is needed only to accumulate from.
 struct ProductArgs {

@@ -14,7 +14,6 @@ constexpr Index kRows = kWidth == 16 ? 8 : 4;
 constexpr Index kVectors = 3;
 constexpr Index kColumns = kVectors * kWidth;
 constexpr Index kDepth = kWidth == 16 ? 192 : 256;
-constexpr Index kFarFloats = 1 << 18;
 // A block of sums for a right-hand side that lies far: more rows, so that it is read more seldom,
 // and fewer columns, so that the block still lies in the first-level cache.
 constexpr Index kFarRows = 128, kFarColumns = 48;
@@ -119,7 +118,7 @@ struct Block {
 };
 
 // Not in the second-level cache.
-bool lies_far(const PackedView& b) { return b.rows * b.columns >= kFarFloats; }
+bool lies_far(const PackedView& b) { return b.rows * b.columns >= kFarValues; }
 
 // One block of K for one panel of columns: down the rows of c.
 void multiply_panel(const ProductArgs& args, const Block& block, Index k0, Index depth,
