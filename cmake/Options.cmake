@@ -20,10 +20,11 @@ function(cait_target name)
 endfunction()
 
 # Recompiling what has not changed is what takes longest in a clean tree. The sloppiness lets ccache
-# serve files that use a precompiled header.
+# serve files that use a precompiled header; paths relative to the tree let one clone serve another.
 find_program(CAIT_CCACHE ccache)
 mark_as_advanced(CAIT_CCACHE)
 if(CAIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CAIT_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+      ${CAIT_CCACHE})
 endif()

@@ -56,7 +56,7 @@ protected:
                                               {"heads", "2"},       {"classes", "3"}};
 };
 
-bool has_torch() { return fs::exists(fs::path(CAIT_PROGRAM).replace_filename("cait-torch")); }
+bool has_torch() { return fs::exists(fs::path(program()).replace_filename("cait-torch")); }
 
 TEST_F(Attend, IsDrawnOverTheWholePhotograph) {
     data_test::put(folder_ / "wide.png", data_test::png(data_test::numbered_image(7, 900, 300)));

@@ -1,4 +1,5 @@
 #include "e2e/command.h"
+#include "support/source_path.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -38,14 +39,14 @@ std::string drain(int fd) {
 
 Running::Running(const std::vector<std::string>& words)
     : out_(temporary_file()), err_(temporary_file()), start_(std::chrono::steady_clock::now()) {
-    std::vector<std::string> all{CAIT_PROGRAM};
+    std::vector<std::string> all{program()};
     all.insert(all.end(), words.begin(), words.end());
     start(std::move(all));
 }
 
 Running::Running(const std::string& script, const std::vector<std::string>& words)
     : out_(temporary_file()), err_(temporary_file()), start_(std::chrono::steady_clock::now()) {
-    std::vector<std::string> all{"/bin/sh", "-c", script, "sh", CAIT_PROGRAM};
+    std::vector<std::string> all{"/bin/sh", "-c", script, "sh", program()};
     all.insert(all.end(), words.begin(), words.end());
     start(std::move(all));
 }
@@ -121,6 +122,10 @@ Finished Listening::tell(const std::string& text) {
     return wait();
 }
 
+std::string program() {
+    return std::filesystem::read_symlink("/proc/self/exe").replace_filename("cait").string();
+}
+
 Finished cait(const std::vector<std::string>& words) { return Running(words).wait(); }
 
 Finished by_shell(const std::string& script, const std::vector<std::string>& words) {
@@ -156,7 +161,7 @@ void InFolder::write(const std::string& name, const std::string& bytes) const {
 }
 
 std::string data(const std::string& name) {
-    return (std::filesystem::path(__FILE__).parent_path() / "data" / name).string();
+    return (test::source_path(__FILE__).parent_path() / "data" / name).string();
 }
 
 std::string read(const std::string& path) {

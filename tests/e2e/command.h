@@ -30,6 +30,9 @@ struct Finished {
     long peak_kilobytes = 0;
 };
 
+// The program that is tested: it lies beside this one.
+std::string program();
+
 // `words` follow the program's name; no shell is involved.
 Finished cait(const std::vector<std::string>& words);
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "e2e/command.h"
+#include "support/source_path.h"
 
 namespace cait::e2e {
 namespace {
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 std::string document(const std::string& name) {
-    return read((std::filesystem::path(__FILE__).parent_path() / "../../docs" / name).string());
+    return read((test::source_path(__FILE__).parent_path() / "../../docs" / name).string());
 }
 
 Words split(const std::string& text) {

@@ -8,6 +8,7 @@
 
 #include "e2e/command.h"
 #include "support/broken_images.h"
+#include "support/source_path.h"
 #include "unit/data/support.h"
 
 namespace cait::e2e {
@@ -30,10 +31,9 @@ std::string jpeg() {
 // The PNG of one pixel inflates to so many megabytes; making it takes 3 ms for each.
 std::vector<Broken> broken_files(int megabytes) {
     const std::string whole = jpeg();
-    const std::string progressive =
-        read((std::filesystem::path(__FILE__).parent_path().parent_path() /
-              "unit/image/data/decode/jpeg_progressive.jpg")
-                 .string());
+    const std::string progressive = read((test::source_path(__FILE__).parent_path().parent_path() /
+                                          "unit/image/data/decode/jpeg_progressive.jpg")
+                                             .string());
     return {{"truncated.jpg", whole.substr(0, whole.size() - 100), "truncated"},
             {"inflates.png", test::png(1, 1, test::deflated_zeros(megabytes)), "1x1 pixels"},
             {"huge.jpg", test::jpeg_header(65500, 65500), "found 65500x65500"},
@@ -73,7 +73,7 @@ TEST_F(DataBroken, PreprocessRefusesEachInOneLine) {
 // Unusual but whole: CMYK, 16 bits, grey, alpha and rotated by EXIF give what Pillow's pixels give.
 TEST_F(DataBroken, UnusualImagesGiveTheRightTensor) {
     const std::filesystem::path place =
-        std::filesystem::path(__FILE__).parent_path().parent_path() / "unit/image/data/decode";
+        test::source_path(__FILE__).parent_path().parent_path() / "unit/image/data/decode";
     const std::string pillow = read((place / "pillow.bin").string());
     std::istringstream index(read((place / "index.txt").string()));
     const auto tensor = [&](const std::string& file) {

@@ -99,7 +99,7 @@ TEST_F(DataGet, GoesOnAfterItWasKilled) {
     constexpr std::size_t kSent = 12'345'678;
     serve(kTrainImages, {.hold_after = kSent});
     std::vector<std::string> all = words();
-    all.insert(all.begin(), CAIT_PROGRAM);
+    all.insert(all.begin(), program());
     std::vector<char*> argv;
     for (std::string& word : all) argv.push_back(word.data());
     argv.push_back(nullptr);

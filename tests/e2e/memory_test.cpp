@@ -10,6 +10,7 @@
 #include "cait/model.h"
 #include "e2e/tiny_models.h"
 #include "support/broken_images.h"
+#include "support/source_path.h"
 #include "unit/data/support.h"
 #include "weights/safetensors.h"
 
@@ -19,9 +20,9 @@ namespace {
 using testing::HasSubstr;
 
 std::string image_data(const std::string& name) {
-    return read((std::filesystem::path(__FILE__).parent_path().parent_path() /
-                 "unit/image/data/decode" / name)
-                    .string());
+    return read(
+        (test::source_path(__FILE__).parent_path().parent_path() / "unit/image/data/decode" / name)
+            .string());
 }
 
 class Memory : public InFolder {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "e2e/command.h"
+#include "support/source_path.h"
 
 namespace cait::e2e {
 namespace {
@@ -34,7 +35,7 @@ TEST(Models, JsonHasTheFieldsThatScriptsRelyOn) {
 }
 
 TEST(Models, DocumentationHasEveryModelAndItsFigures) {
-    const auto docs = std::filesystem::path(__FILE__).parent_path() / "../../docs/models.md";
+    const auto docs = test::source_path(__FILE__).parent_path() / "../../docs/models.md";
     const std::string text = read(docs.string());
     const auto models = nlohmann::json::parse(cait({"models", "--json"}).out);
     for (const auto& model : models) {

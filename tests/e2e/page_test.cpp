@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "e2e/served.h"
+#include "support/source_path.h"
 
 namespace cait::e2e {
 namespace {
@@ -35,7 +36,7 @@ TEST_F(Page, WorksInABrowser) {
     std::filesystem::remove(path("photos/3.png"));  // which the index still names
     const char* python = std::getenv("CAIT_PEERS_PYTHON");
     const std::string checks =
-        (std::filesystem::path(__FILE__).parent_path() / "page_checks.py").string();
+        (test::source_path(__FILE__).parent_path() / "page_checks.py").string();
     // by_shell() hands the program over as the first word.
     const Finished run =
         by_shell(fmt::format("'{}' -B '{}' \"$@\" 2>&1", python ? python : "python3", checks),

@@ -60,7 +60,7 @@ TEST_F(Predict, AnUnreadableImageCostsOnlyItsOwnAnswer) {
 
 TEST_F(Predict, AnswersThatCannotBePrintedAreAnError) {
     if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
-    std::string command = CAIT_PROGRAM " predict '" + path("a.png") + "'";
+    std::string command = program() + " predict '" + path("a.png") + "'";
     for (const std::string& word : kWeights) command += " '" + word + "'";
     const int status = std::system((command + " >/dev/full 2>'" + path("err.txt") + "'").c_str());
     EXPECT_EQ(WEXITSTATUS(status), 1);
@@ -126,7 +126,7 @@ TEST_F(Predict, TakesFoldersPatternsAndLists) {
                 testing::ElementsAre("1.png", "2.png", "b.png"));
     write("list.txt", path("b.png") + "\r\n\n" + path("a.png") + "\n");
     EXPECT_THAT(images({path("list.txt")}), testing::ElementsAre("b.png", "a.png"));
-    std::string command = "ls '" + path("in/one") + "'/*.png | " CAIT_PROGRAM " predict -";
+    std::string command = "ls '" + path("in/one") + "'/*.png | " + program() + " predict -";
     for (const std::string& word : kWeights) command += " '" + word + "'";
     EXPECT_EQ(std::system((command + " > '" + path("out.txt") + "'").c_str()), 0);
     EXPECT_THAT(read(path("out.txt")), AllOf(HasSubstr("1.png  "), HasSubstr("2.png  ")));
@@ -170,8 +170,7 @@ TEST_F(Predict, EveryExecutorBatchAndMirrorAgree) {
     EXPECT_NE(scores({"--tta", "flip"}), expected);
     const std::vector<double> rounded = scores({"--precision", "bf16"});
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(rounded[i], expected[i], 0.02);
-    if (!std::filesystem::exists(
-            std::filesystem::path(CAIT_PROGRAM).replace_filename("cait-torch")))
+    if (!std::filesystem::exists(std::filesystem::path(program()).replace_filename("cait-torch")))
         return;  // a build without LibTorch
     const std::vector<double> torch = scores({"--executor", "torch"});
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(torch[i], expected[i], 1e-5);

@@ -8,6 +8,7 @@
 
 #include "e2e/tiny_models.h"
 #include "support/http_server.h"
+#include "support/source_path.h"
 #include "unit/data/support.h"
 
 namespace cait::e2e {
@@ -137,7 +138,7 @@ TEST_F(Published, WrongNamesAreExplained) {
 
 // A model has an entry or stands in the documentation's list of those without one.
 TEST_F(Published, EveryModelIsListedOrSaidToHaveNone) {
-    const fs::path docs = fs::path(__FILE__).parent_path() / "../../docs/weights.md";
+    const fs::path docs = test::source_path(__FILE__).parent_path() / "../../docs/weights.md";
     const std::string text = read(docs.string());
     std::set<std::string> published, models;
     const Finished listed = cait({"weights", "list", "--json"});

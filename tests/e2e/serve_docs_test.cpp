@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "e2e/served.h"
+#include "support/source_path.h"
 
 namespace cait::e2e {
 namespace {
@@ -41,7 +42,7 @@ TEST_F(ServeDocs, ExamplesRun) {
     if (!have("curl")) GTEST_SKIP() << "curl is not installed";
     start({"flowers=" + path("tiny.safetensors")});
     const std::vector<std::string> blocks = examples(
-        read((std::filesystem::path(__FILE__).parent_path() / "../../docs/serve.md").string()));
+        read((test::source_path(__FILE__).parent_path() / "../../docs/serve.md").string()));
     ASSERT_EQ(blocks.size(), 2U);
     for (std::string block : blocks) {
         for (std::size_t at = 0; (at = block.find(":8080", at)) != std::string::npos;)

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "e2e/tiny_models.h"
+#include "support/source_path.h"
 
 namespace cait::e2e {
 namespace {
@@ -152,7 +153,7 @@ TEST_F(Weights, Case11PickleThatCallsTheShell) {
     EXPECT_FALSE(std::filesystem::exists(victim));
 }
 TEST_F(Weights, Case12StorageShorterThanItsTensor) {
-    const auto file = std::filesystem::path(__FILE__).parent_path() / "../unit/weights/data" /
+    const auto file = test::source_path(__FILE__).parent_path() / "../unit/weights/data" /
                       "bad_short_storage.pth";
     expect_refused(cait({"inspect", file.string()}), 1, {"bad_short_storage.pth"});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cait/model.h"
+#include "support/source_path.h"
 
 namespace cait::golden {
 
@@ -20,9 +21,7 @@ struct Case {
     std::map<std::string, Tensor> outputs;
 };
 
-inline std::filesystem::path folder() {
-    return std::filesystem::path(__FILE__).parent_path() / "data";
-}
+inline std::filesystem::path folder() { return test::source_path(__FILE__).parent_path() / "data"; }
 
 inline nlohmann::json read_json(const std::string& file) {
     std::ifstream stream(folder() / file);

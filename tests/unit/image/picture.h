@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "image/image.h"
+#include "support/source_path.h"
 #include "weights/safetensors.h"
 
 namespace cait::test {
@@ -80,7 +81,7 @@ inline std::vector<Golden> golden(const std::filesystem::path& file,
 }
 
 inline std::filesystem::path image_data() {
-    return std::filesystem::path(__FILE__).parent_path() / "data" / "operations.safetensors";
+    return test::source_path(__FILE__).parent_path() / "data" / "operations.safetensors";
 }
 
 struct Difference {

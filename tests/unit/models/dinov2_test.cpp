@@ -14,6 +14,7 @@
 #include "golden/pattern.h"
 #include "models/catalogue.h"
 #include "support/near.h"
+#include "support/source_path.h"
 #include "walkers/reference.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
@@ -30,7 +31,7 @@ const SettingList kTiny = {
     {"image_size", "16"}, {"patch", "8"}, {"dim", "16"}, {"depth", "2"}, {"heads", "2"}};
 
 std::filesystem::path e2e_data(const char* name) {
-    return std::filesystem::path(__FILE__).parent_path() / "../../e2e/data" / name;
+    return test::source_path(__FILE__).parent_path() / "../../e2e/data" / name;
 }
 
 SettingList with(SettingList settings, const SettingList& more) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "support/source_path.h"
 #include "unit/image/picture.h"
 
 namespace cait {
@@ -12,8 +13,7 @@ namespace {
 using test::picture;
 
 std::filesystem::path stored() {
-    return std::filesystem::path(__FILE__).parent_path() / "../data/data" /
-           "transforms.safetensors";
+    return test::source_path(__FILE__).parent_path() / "../data/data" / "transforms.safetensors";
 }
 
 // Words: evaluate SOURCE SIZE RATIO MODE.

@@ -10,6 +10,7 @@
 #include "recipe/model_settings.h"
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
+#include "support/source_path.h"
 #include "unit/core/temporary_folder.h"
 
 namespace cait {
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-fs::path root() { return fs::path(__FILE__).parent_path() / "../../.."; }
+fs::path root() { return test::source_path(__FILE__).parent_path() / "../../.."; }
 
 // The stochastic depth that training would have, whether the preset or the recipe says so.
 double drop_path(const Recipe& recipe) {

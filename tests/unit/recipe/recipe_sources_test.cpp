@@ -11,6 +11,7 @@
 #include "recipe/recipe_file.h"
 #include "recipe/recipe_keys.h"
 #include "recipe/recipe_toml.h"
+#include "support/source_path.h"
 #include "unit/core/temporary_folder.h"
 
 namespace cait {
@@ -26,7 +27,7 @@ struct Source {
     SettingList values;
 };
 
-fs::path folder() { return fs::path(__FILE__).parent_path(); }
+fs::path folder() { return test::source_path(__FILE__).parent_path(); }
 
 const std::vector<Source>& sources() {
     static const std::vector<Source> all = [] {

@@ -17,12 +17,13 @@
 
 #include "cait/error.h"
 #include "core/convert.h"
+#include "support/source_path.h"
 #include "weights/weight_file.h"
 
 namespace cait::test {
 
 inline std::filesystem::path data(const std::string& name) {
-    return std::filesystem::path(__FILE__).parent_path() / "data" / name;
+    return test::source_path(__FILE__).parent_path() / "data" / name;
 }
 
 // A folder that goes away with the test.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cait/error.h"
+#include "support/source_path.h"
 #include "unit/data/augment/goodness.h"
 #include "unit/image/picture.h"
 
@@ -139,7 +140,7 @@ TEST(Mixup, CutsOutOfThePartner) {
 TEST(Mixup, TargetsEqualTimms) {
     const std::vector<std::int64_t> labels{3, 0, 2, 2};
     const auto file =
-        std::filesystem::path(__FILE__).parent_path() / "../data" / "transforms.safetensors";
+        test::source_path(__FILE__).parent_path() / "../data" / "transforms.safetensors";
     for (const test::Golden& golden : test::golden(file, "targets")) {
         Mixup mixup{.smoothing = std::stod(golden.words[2]), .classes = 5};
         std::vector<MixDraw> draws{{0.2}, {0.9}, {0.5}, {1.0}};

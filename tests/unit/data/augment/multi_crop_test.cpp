@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cait/error.h"
+#include "support/source_path.h"
 #include "unit/data/augment/goodness.h"
 #include "unit/image/picture.h"
 
@@ -19,7 +20,7 @@ namespace {
 using test::picture;
 
 std::filesystem::path views_data() {
-    return std::filesystem::path(__FILE__).parent_path().parent_path() / "data/views.safetensors";
+    return test::source_path(__FILE__).parent_path().parent_path() / "data/views.safetensors";
 }
 
 std::vector<double> numbers(const std::string& text) {

@@ -9,6 +9,7 @@
 
 #include "cait/error.h"
 #include "data/augment/operation_level.h"
+#include "support/source_path.h"
 #include "unit/data/augment/goodness.h"
 #include "unit/image/picture.h"
 
@@ -78,7 +79,7 @@ const std::map<std::string, OperationKind> kKinds{
 // The stored arguments are those without a drawn sign; 2 - x is the other sign of a factor.
 TEST(OperationLevel, EqualsTimmAtEveryMagnitude) {
     const auto file =
-        std::filesystem::path(__FILE__).parent_path() / "../data" / "transforms.safetensors";
+        test::source_path(__FILE__).parent_path() / "../data" / "transforms.safetensors";
     RandomStream random(3, "signs");
     for (const test::Golden& golden : test::golden(file, "arguments")) {
         const std::vector<double> numbers = golden.numbers<double>();

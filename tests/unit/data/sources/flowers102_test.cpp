@@ -1,6 +1,7 @@
 #include "data/sources/flowers102.h"
 
 #include "data/open_dataset.h"
+#include "support/source_path.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {
@@ -9,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = fs::path(__FILE__).parent_path() / "../data";
+const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
 
 // Seven images whose numbers are their pixels; labels 77, 102, 1, 77, 3, 1, 102.
 void put_flowers(const fs::path& root) {

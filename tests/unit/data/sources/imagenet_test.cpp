@@ -2,6 +2,7 @@
 
 #include "data/open_dataset.h"
 #include "data/sources/synset_table.h"
+#include "support/source_path.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {
@@ -10,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = fs::path(__FILE__).parent_path() / "../data";
+const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
 
 std::string val_name(int number) {
     char name[40];

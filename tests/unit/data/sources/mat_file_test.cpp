@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "support/source_path.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {
@@ -13,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = fs::path(__FILE__).parent_path() / "../data";
+const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
 
 std::span<const std::byte> bytes_of(const std::string& text) {
     return std::as_bytes(std::span(text));

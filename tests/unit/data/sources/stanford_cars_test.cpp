@@ -1,6 +1,7 @@
 #include "data/sources/stanford_cars.h"
 
 #include "data/open_dataset.h"
+#include "support/source_path.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {
@@ -9,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = fs::path(__FILE__).parent_path() / "../data";
+const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
 
 void put_cars(const fs::path& root) {
     for (int i = 1; i <= 3; ++i) {

@@ -15,11 +15,12 @@
 #include <string_view>
 
 #include "image/codec/decode.h"
+#include "support/source_path.h"
 
 namespace cait::test {
 
 inline std::filesystem::path decode_data(const std::string& name) {
-    return std::filesystem::path(__FILE__).parent_path() / "../data/decode" / name;
+    return test::source_path(__FILE__).parent_path() / "../data/decode" / name;
 }
 
 inline std::string read_file(const std::filesystem::path& path) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "prepare/evaluation_transform.h"
+#include "support/source_path.h"
 #include "unit/core/temporary_folder.h"
 #include "unit/image/codec/decode_support.h"
 
@@ -54,7 +55,7 @@ TEST(BesidePillow, DecodedResizedAndCroppedImagesAgree) {
     if (run(python + " -c 'import PIL' 2>&1").status != 0)
         GTEST_SKIP() << kPython << " has no Pillow (Debian: python3-pil)";
     const TemporaryFolder folder;
-    const fs::path script = fs::path(__FILE__).parent_path() / "../pillow_images.py";
+    const fs::path script = test::source_path(__FILE__).parent_path() / "../pillow_images.py";
     const Ran made =
         run(python + " -B '" + script.string() + "' '" + folder.path().string() + "' 2>&1");
     ASSERT_EQ(made.status, 0) << made.out;
