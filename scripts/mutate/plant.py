@@ -39,8 +39,8 @@ def rewritten(text, clean, sites, header):
     for number, site in sorted(sites.items(), key=lambda item: -item[1].start):
         original = clean[site.start:site.end]
         switch = f"cait_mutant({number}) ? "
-        changed = {"value": f"({site.changed}) : ({original})", "void": f"void({site.changed}) : void({original})",
-                   "delete": f"void() : void({original})"}[site.style]
+        kind = {"value": "", "bool": "bool"}.get(site.style, "void")
+        changed = f"{kind}({site.changed}) : {kind}({original})"  # a deleted statement: void()
         text = text[:site.start] + switch + changed + text[site.end:]
     return f'#include "{header}"\n#line 1\n{text}'
 

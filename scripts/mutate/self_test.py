@@ -95,7 +95,8 @@ class Planting(unittest.TestCase):
     def test_only_the_expression_is_written_twice(self):
         for after, line in {
                 "if (n < 3 || text != nullptr) return;":
-                    "    if (cait_mutant(7) ? (n < 3 || text != nullptr) : (n < 3 && text != nullptr)) return;",
+                    "    if (cait_mutant(7) ? bool(n < 3 || text != nullptr) : bool(n < 3 && text != nullptr)) "
+                    "return;",
                 "int rows = 4;": "    int rows = cait_mutant(7) ? (4) : (3);",
                 "ready_ = false;": "    ready_ = cait_mutant(7) ? (false) : (true);  // at 3",
                 "for (int i = 0; i < n; ++i) total -= i;":

@@ -29,7 +29,7 @@ class Site:
     line: int
     start: int  # the expression that is written twice
     end: int
-    style: str  # "value", "void" or "delete"
+    style: str  # "value", "bool", "void" or "delete"
     changed: str  # that expression with the bug
     before: str  # the source line without and with it
     after: str
@@ -89,9 +89,9 @@ class File:
         start, end = self.strip(start, end)
         if start >= end or ASSIGNMENT.search(self.code, start, end):
             return
-        self.expression(start, end)
+        self.expression(start, end, "bool")
         if keyword == "if":
-            self.add(start, end, "value", start, end - start, f"!({self.clean[start:end]})")
+            self.add(start, end, "bool", start, end - start, f"!({self.clean[start:end]})")
 
     def body(self, start, end, scope, blocks):
         """A statement without what controls it."""
