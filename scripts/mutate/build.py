@@ -24,8 +24,7 @@ class Build:
         outputs = {}
         for command in commands:
             name = os.path.relpath(command["file"], self.target)
-            outputs.setdefault(name, []).append(os.path.relpath(command["output"], self.folder)
-                                                if os.path.isabs(command["output"]) else command["output"])
+            outputs.setdefault(name, []).append(re.search(r" -o (\S+)", command["command"])[1])
         wanted = set()
         for name in {site.file for site in chosen.values()}:
             wanted.update(outputs.get(name, []) or outputs.get(self.includer(name, outputs), [])[:1])

@@ -19,5 +19,18 @@ TEST(CheckClassNames, RefusesWhatIsNotUtf8) {
     }
 }
 
+TEST(CheckClassNames, CutsWhatIsLongerThanAHundredBytes) {
+    const auto message = [](std::size_t bytes) -> std::string {
+        try {
+            check_class_names({std::string(bytes - 1, 'a') + '\xff'}, "folder:x");
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_THAT(message(100), testing::HasSubstr("a\\xff':"));
+    EXPECT_THAT(message(101), testing::HasSubstr("a...':"));
+}
+
 }  // namespace
 }  // namespace cait
