@@ -161,6 +161,7 @@ def main():
                   {"seed": arguments.seed, "count": arguments.count, "tree": digest(ROOT)})
     built = make(state, sequence, arguments.count, folder, arguments.jobs)
     suite.limit_resources()
+    suite.adopt_orphans()
     entries = suite.entries(built)
     timed(state, "recording", lambda: stages.record(entries, state, arguments.jobs, folder / "scratch"))
     known = equivalents()

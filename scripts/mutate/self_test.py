@@ -154,6 +154,7 @@ class Hunting(unittest.TestCase):
         self.state.save = lambda at_most_every=0: None
         self.addCleanup(shutil.rmtree, self.folder)
         stages.say = lambda text: None
+        suite.adopt_orphans()
 
     def entry(self, name, script):
         return suite.Entry({"name": name, "command": ["sh", "-c", script]}, self.folder)
@@ -172,7 +173,7 @@ class Hunting(unittest.TestCase):
 
     def test_an_entry_that_hangs_is_ended_with_what_it_started(self):
         left = self.folder / "left"
-        script = f"(sleep 1; touch {left}) & sleep 30"
+        script = f"(setsid sh -c \"sleep 1; touch {left}\" &) ; sleep 30"
         verdict, seconds, _ = suite.run(self.entry("hangs", script), {}, 0.3)
         self.assertEqual(verdict, "timeout")
         self.assertLess(seconds, 5)

@@ -1,4 +1,5 @@
 """Runs the entries of ctest, each on its own terms: environment, folder, time, alone or not."""
+import ctypes
 import json
 import os
 import re
@@ -71,14 +72,32 @@ def limit_resources():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def adopt_orphans():
+    """Processes whose parent has ended become ours, and nobody else's need to be looked at."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def descendants():
+    parents = {}
+    for process in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(process.parent.name)] = int(process.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            pass  # gone
+    found = {os.getpid()}
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
 def end_leftovers(mark):
     """Ends the processes that a failed entry left behind; they carry its mark in their environment."""
-    for process in Path("/proc").iterdir():
+    for process in descendants():
         try:
-            if process.name.isdigit() and mark.encode() in (process / "environ").read_bytes().split(b"\0"):
-                os.kill(int(process.name), signal.SIGKILL)
+            if mark.encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                os.kill(process, signal.SIGKILL)
         except OSError:
-            pass  # gone, or another user's
+            pass  # gone
 
 
 def run(entry, settings, timeout):
