@@ -1,6 +1,7 @@
 // Linked into `cait-faiss`: carries out `cait index`.
 #include "search/faiss_index.h"
 
+#include "faiss_guard.h"
 #include "input_files.h"
 #include "output.h"
 #include "sandboxed.h"
@@ -23,6 +24,7 @@ EmbeddedSet vectors_for(const IndexArguments& arguments) {
 }  // namespace
 
 void run(const IndexArguments& arguments, const Invocation&) {
+    const FaissGuard guard(arguments.output);
     enter_sandbox_for(
         {arguments.output, beside_index(arguments.output), arguments.embed.executor.cache},
         arguments.embed.weights, arguments.embed.model.model);

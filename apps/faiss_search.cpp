@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/cpu_limit.h"
+#include "faiss_guard.h"
 #include "input_files.h"
 #include "output.h"
 #include "sandboxed.h"
@@ -101,6 +102,7 @@ void print_answers(const SearchArguments& arguments, const EmbeddedSet& queries,
 }  // namespace
 
 void run(const SearchArguments& arguments, const Invocation&) {
+    const FaissGuard guard(arguments.index);
     enter_sandbox_for({arguments.sheet, arguments.embed.executor.cache}, arguments.embed.weights,
                       arguments.embed.model.model);
     const OpenIndex open = open_index(arguments);

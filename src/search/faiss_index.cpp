@@ -3,35 +3,54 @@
 #include <faiss/AutoTune.h>
 #include <faiss/IVFlib.h>
 #include <faiss/IndexFlat.h>
-#include <faiss/IndexIVF.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexIVFFlat.h>
+#include <faiss/IndexIVFPQ.h>
+#include <faiss/IndexPQ.h>
+#include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
+#include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
 #include <faiss/impl/io.h>
 #include <faiss/index_factory.h>
 #include <faiss/index_io.h>
+#include <faiss/utils/distances.h>
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <new>
+#include <regex>
 #include <stdexcept>
+#include <typeinfo>
 
 #include "cait/error.h"
 #include "core/atomic_file.h"
 #include "core/display_name.h"
 #include "core/mapped_file.h"
 #include "core/memory_budget.h"
+#include "search/faiss_blas.h"
+#include "search/flat_index.h"
+#include "search/index_file.h"
 #include "search/nearest.h"
 
 namespace cait {
 
 namespace {
 
-// "Error in … at …:123: Error: 'nx >= k' failed: Number of training points …" → the end of it.
+// "Error in F() at SOURCE:123: Error: 'nx >= k' failed: Number of training points …" → the end of
+// it; where FAISS has no words of its own, none of its conditions either.
 std::string reason(const faiss::FaissException& error) {
     std::string text = error.what();
     if (const std::size_t failed = text.rfind("failed: "); failed != std::string::npos)
         text = text.substr(failed + 8);
-    return text.substr(0, text.find('\n'));
+    else if (text.ends_with("failed"))
+        return "FAISS cannot do this";
+    static const std::regex source(R"(.* at \S+:[0-9]+: |\w+::\w+:?\s*)");
+    text = std::regex_replace(text.substr(0, text.find('\n')), source, "");
+    return printable(text);
 }
 
 class ToFile final : public faiss::IOWriter {
@@ -61,20 +80,59 @@ private:
     std::span<const std::byte> left_;
 };
 
+// What check_index() knows: exactly these classes, for others that derive from them are written in
+// forms of their own.
+template <class... Kinds>
+bool is_one_of(const faiss::Index& index) {
+    return (... || (typeid(index) == typeid(Kinds)));
+}
+
+bool is_codes(const faiss::Index& index) {
+    using namespace faiss;
+    return is_one_of<IndexFlat, IndexFlatIP, IndexFlatL2, IndexScalarQuantizer, IndexPQ>(index);
+}
+
+bool is_known_kind(const faiss::Index& index) {
+    using namespace faiss;
+    const bool graph = is_one_of<IndexHNSWFlat, IndexHNSWSQ>(index);
+    if (graph || is_codes(index)) return true;
+    if (const auto* with = dynamic_cast<const IndexPreTransform*>(&index))
+        return is_known_kind(*with->index);
+    if (const auto* with = dynamic_cast<const IndexIDMap*>(&index))
+        return is_known_kind(*with->index);
+    if (const auto* with = dynamic_cast<const IndexRefine*>(&index))
+        return is_known_kind(*with->base_index) && is_codes(*with->refine_index);
+    const auto* lists = dynamic_cast<const IndexIVF*>(&index);
+    return lists != nullptr &&
+           is_one_of<IndexIVFFlat, IndexIVFScalarQuantizer, IndexIVFPQ>(index) &&
+           (is_codes(*lists->quantizer) ||
+            is_one_of<IndexHNSWFlat, IndexHNSWSQ>(*lists->quantizer));
+}
+
 }  // namespace
 
 FaissIndex FaissIndex::build(const Vectors& vectors, const std::string& factory) {
-    if (vectors.rows == 0) throw Error("an index needs at least one vector, found none");
+    if (vectors.rows == 0 || vectors.columns == 0)
+        throw Error("an index needs at least one vector, found none");
+    const auto refused = [&](const std::string& why) {
+        return UsageError(fmt::format("--factory {}: {}", display_name(factory), why));
+    };
+    claim_blas_memory();
     try {
-        std::shared_ptr<faiss::Index> index(faiss::index_factory(
-            int(vectors.columns), factory.c_str(), faiss::METRIC_INNER_PRODUCT));
-        FaissIndex result(index);
+        FaissIndex result("the index");
+        result.index_.reset(faiss::index_factory(int(vectors.columns), factory.c_str(),
+                                                 faiss::METRIC_INNER_PRODUCT));
+        if (!is_known_kind(*result.index_))
+            throw refused(
+                fmt::format("`cait search` does not read this kind; it reads {}", kIndexKinds));
         result.prepare_lists(vectors.rows);
-        index->train(faiss::Index::idx_t(vectors.rows), vectors.values.data());
-        index->add(faiss::Index::idx_t(vectors.rows), vectors.values.data());
+        result.index_->train(faiss::Index::idx_t(vectors.rows), vectors.values.data());
+        result.index_->add(faiss::Index::idx_t(vectors.rows), vectors.values.data());
         return result;
     } catch (const faiss::FaissException& error) {
-        throw UsageError(fmt::format("--factory {}: {}", display_name(factory), reason(error)));
+        throw refused(reason(error));
+    } catch (const std::logic_error&) {  // a number that is none, or too large a one
+        throw refused("FAISS cannot read it");
     }
 }
 
@@ -91,29 +149,35 @@ void FaissIndex::prepare_lists(std::size_t rows) {
 
 FaissIndex FaissIndex::open(const std::filesystem::path& file) {
     const std::shared_ptr<const MappedFile> mapped = MappedFile::open(file);
-    const MemoryShare share =
-        MemoryBudget::of_process().reserve(mapped->bytes().size(), display_name(file.string()));
-    const auto damaged = [&](const std::string& why) {
-        return Error(fmt::format("{}: expected an index that FAISS reads: {}", file.string(), why));
-    };
-    try {
-        FromBytes bytes(mapped->bytes());
-        std::shared_ptr<faiss::Index> index(faiss::read_index(&bytes));
-        if (index->metric_type != faiss::METRIC_INNER_PRODUCT)
-            throw damaged("it is not by inner product");
-        const auto* flat = dynamic_cast<const faiss::IndexFlat*>(index.get());
-        if (index->d < 1 || index->ntotal < 1 ||
-            (flat != nullptr && flat->codes.size() != std::size_t(flat->ntotal) *
-                                                          std::size_t(flat->d) * sizeof(float)))
-            throw damaged("its sizes do not fit each other");
-        return FaissIndex(std::move(index));
-    } catch (const faiss::FaissException& error) {
-        throw damaged(reason(error));
-    } catch (const std::bad_alloc&) {
-        throw damaged("it asks for more memory than there is");
-    } catch (const std::length_error&) {
-        throw damaged("it asks for more memory than there is");
+    const std::span<const std::byte> bytes = mapped->bytes();
+    FaissIndex result(file.string());
+    if (bytes.size() >= 4 && std::memcmp(bytes.data(), "IxFI", 4) == 0) {
+        result.flat_ = read_flat_index_bytes(bytes, result.name_);
+        return result;
     }
+    const auto reserve = [&](std::uint64_t more) {
+        return MemoryBudget::of_process().reserve(2 * bytes.size() + more,
+                                                  display_name(file.string()));
+    };
+    MemoryShare share = reserve(0);
+    // A copy is checked and read, so that nobody can change it in between.
+    const std::vector<std::byte> copy(bytes.begin(), bytes.end());
+    const IndexFacts facts = check_index(copy, result.name_);
+    if (facts.rows > UINT32_MAX)
+        throw Error(fmt::format("{}: expected at most {} vectors, found {}", result.name_,
+                                UINT32_MAX, facts.rows));
+    share = {};
+    share = reserve(facts.extra_memory);
+    claim_blas_memory();
+    try {
+        FromBytes reader(copy);
+        // Those tables are for other metrics, and much larger than the file.
+        result.index_.reset(faiss::read_index(&reader, faiss::IO_FLAG_SKIP_PRECOMPUTE_TABLE));
+    } catch (const faiss::FaissException& error) {
+        throw Error(
+            fmt::format("{}: expected an index that FAISS reads: {}", result.name_, reason(error)));
+    }
+    return result;
 }
 
 void FaissIndex::save(const std::filesystem::path& file) const {
@@ -123,25 +187,28 @@ void FaissIndex::save(const std::filesystem::path& file) const {
     out.commit();
 }
 
-std::size_t FaissIndex::rows() const { return std::size_t(index_->ntotal); }
-std::size_t FaissIndex::columns() const { return std::size_t(index_->d); }
-bool FaissIndex::exact() const {
-    return dynamic_cast<const faiss::IndexFlat*>(index_.get()) != nullptr;
-}
+std::size_t FaissIndex::rows() const { return flat_ ? flat_->rows : std::size_t(index_->ntotal); }
+std::size_t FaissIndex::columns() const { return flat_ ? flat_->columns : std::size_t(index_->d); }
 
 void FaissIndex::set_parameters(const std::string& text) {
     if (text.empty()) return;
+    const auto refused = [&](const std::string& why) {
+        return UsageError(fmt::format("--parameters {}: {}", display_name(text), why));
+    };
+    if (flat_) throw refused("a flat index has no settings");
     try {
         faiss::ParameterSpace().set_index_parameters(index_.get(), text.c_str());
     } catch (const faiss::FaissException& error) {
-        throw UsageError(fmt::format("--parameters {}: {}", display_name(text), reason(error)));
+        throw refused(reason(error));
     }
 }
 
 std::vector<float> FaissIndex::vector(std::size_t row) const {
+    if (flat_) return {flat_->row(row).begin(), flat_->row(row).end()};
     std::vector<float> values(columns());
     try {
-        if (auto* lists = dynamic_cast<faiss::IndexIVF*>(index_.get())) lists->make_direct_map();
+        if (auto* lists = faiss::ivflib::try_extract_index_ivf(index_.get()))
+            lists->make_direct_map();
         index_->reconstruct(faiss::Index::idx_t(row), values.data());
     } catch (const faiss::FaissException& error) {
         throw UsageError(
@@ -153,24 +220,45 @@ std::vector<float> FaissIndex::vector(std::size_t row) const {
 std::vector<std::vector<Neighbour>> FaissIndex::search(const Vectors& queries, std::size_t k,
                                                        int threads) const {
     std::vector<std::vector<Neighbour>> found(queries.rows);
-    if (const auto* flat = dynamic_cast<const faiss::IndexFlat*>(index_.get())) {
-        const Vectors rows{
-            this->rows(), columns(), {flat->get_xb(), flat->get_xb() + this->rows() * columns()}};
-        const std::vector<Neighbour> all = nearest(queries, rows, {.k = k, .threads = threads});
+    if (!std::ranges::all_of(queries.values, [](float value) { return std::isfinite(value); }))
+        throw Error(fmt::format("{}: a query is not finite", name_));
+    if (!flat_) {
+        search_by_faiss(queries, k, threads, found);
+        return found;
+    }
+    try {
+        const std::vector<Neighbour> all = nearest(queries, *flat_, {.k = k, .threads = threads});
         for (std::size_t q = 0; q < queries.rows; ++q)
             found[q].assign(all.begin() + std::ptrdiff_t(q * k),
                             all.begin() + std::ptrdiff_t((q + 1) * k));
-        return found;
+    } catch (const UsageError&) {
+        throw;
+    } catch (const Error& error) {
+        throw Error(fmt::format("{}: {}", name_, error.what()));
     }
+    return found;
+}
+
+void FaissIndex::search_by_faiss(const Vectors& queries, std::size_t k, int threads,
+                                 std::vector<std::vector<Neighbour>>& found) const {
     ::omp_set_num_threads(threads);
+    if (queries.rows >= std::size_t(faiss::distance_compute_blas_threshold))
+        check_blas_memory(threads);
     std::vector<float> similarities(queries.rows * k);
     std::vector<faiss::Index::idx_t> rows(queries.rows * k, -1);
-    index_->search(faiss::Index::idx_t(queries.rows), queries.values.data(), faiss::Index::idx_t(k),
-                   similarities.data(), rows.data());
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        if (rows[i] >= 0)  // -1: nothing more was found
-            found[i / k].push_back({std::uint32_t(rows[i]), double(similarities[i])});
-    return found;
+    try {
+        index_->search(faiss::Index::idx_t(queries.rows), queries.values.data(),
+                       faiss::Index::idx_t(k), similarities.data(), rows.data());
+    } catch (const faiss::FaissException& error) {
+        throw Error(fmt::format("{}: it cannot be searched: {}", name_, reason(error)));
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i] == -1) continue;  // nothing more was found
+        const std::uint32_t row = checked_row(rows[i], this->rows(), name_);
+        if (!std::isfinite(similarities[i]))
+            throw Error(fmt::format("{}: the similarity of row {} is not finite", name_, row));
+        found[i / k].push_back({row, double(similarities[i])});
+    }
 }
 
 }  // namespace cait

@@ -79,6 +79,10 @@ double inner_product(std::span<const float> a, std::span<const float> b) {
 
 void write_nearest(std::span<const float> query, const Vectors& collection, const Best& best,
                    std::span<Neighbour> out) {
+    // Similarities that are no numbers, or minus infinity, are not kept.
+    if (best.keys().size() < out.size())
+        throw Error(
+            "similarities: expected finite numbers; vectors hold numbers that are too large");
     std::vector<Neighbour> found;
     for (const std::uint64_t key : best.keys()) {
         const std::uint32_t row = row_of_key(key);

@@ -23,7 +23,7 @@ struct NearestOptions {
 // (queries, k): the rows with the largest inner products, by falling similarity, of equals the
 // lower row first. Similarities are sums in float64 of the float32 vectors, so that neither the
 // processor nor the number of threads changes them. Throws UsageError when there are fewer than k
-// rows to find, Error as check_sizes() does.
+// rows to find, Error as check_sizes() does and where numbers are too large for their products.
 std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
                                const NearestOptions& options);
 // The same for whoever asks often: `packed` is the collection, packed once.

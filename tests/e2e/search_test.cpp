@@ -167,7 +167,7 @@ TEST_F(Search, WhatDoesNotFitAnIndexIsRefused) {
                    {"i.faiss: expected an index of 24 vectors of 16 numbers", "found 24 of 3"});
     data_test::put(folder_ / "i.faiss", "IxFI and nothing more");
     expect_refused(cait(search + Words{"--row", "1"}), 1,
-                   {"i.faiss: expected an index that FAISS reads"});
+                   {"i.faiss: expected a flat index of FAISS", "ends too early"});
     std::filesystem::remove(path("i.faiss"));
     expect_refused(cait(search + Words{"--row", "1"}), 1, {"i.faiss: cannot open"});
 }

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "unit/data/support.h"
@@ -76,6 +77,11 @@ TEST(FlatIndex, SaysWhatIsWrong) {
           Header{.numbers = (std::uint64_t{1} << 62) + 6}})
         EXPECT_THAT(wrong(index_bytes(header)), HasSubstr("sizes do not fit"));
     EXPECT_THAT(wrong(index_bytes({.columns = 0, .rows = 0, .numbers = 0}, 0)), HasSubstr("sizes"));
+    for (const float odd : {NAN, INFINITY, -INFINITY}) {
+        std::string bytes = whole;
+        std::memcpy(bytes.data() + bytes.size() - 8, &odd, sizeof odd);
+        EXPECT_THAT(wrong(bytes), HasSubstr("number 4 is not finite"));
+    }
 }
 
 }  // namespace

@@ -85,6 +85,13 @@ TEST(Nearest, LeavesOutItself) {
                 HasSubstr("k: expected 1 to 49"));
 }
 
+// Finite vectors whose products are not: fewer than k rows would have a similarity.
+TEST(Nearest, RefusesProductsThatOverflow) {
+    const Vectors query{1, 2, {3e38F, 3e38F}}, rows{3, 2, {-3e38F, -3e38F, 1, 0, -3e38F, 0}};
+    EXPECT_THAT(data_test::error_of([&] { nearest(query, rows, {.k = 3, .threads = 1}); }),
+                HasSubstr("expected finite numbers"));
+}
+
 TEST(Nearest, RefusesWhatDoesNotFit) {
     const Vectors queries = random_vectors(2, 8, 1, true), rows = random_vectors(5, 8, 2, true);
     const auto refused = [&](const Vectors& collection, std::size_t k) {
