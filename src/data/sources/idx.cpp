@@ -99,7 +99,6 @@ IdxArray read_idx(const fs::path& path, const ExtentsCheck& check) {
     IdxArray array;
     array.extents = read_extents(
         packed ? gunzip(mapping->bytes(), kLargestHeader, file) : mapping->bytes(), file);
-    check(array.extents);
     std::size_t total = 1;
     for (const std::size_t extent : array.extents)
         if (__builtin_mul_overflow(total, extent, &total))
@@ -108,6 +107,7 @@ IdxArray read_idx(const fs::path& path, const ExtentsCheck& check) {
     if (__builtin_add_overflow(total, header, &total) ||
         total == std::numeric_limits<std::size_t>::max())
         throw Error(fmt::format("{}: IDX extents overflow", file));
+    check(array.extents);
 
     std::span<const std::byte> bytes = mapping->bytes();
     array.owner = mapping;
