@@ -109,7 +109,7 @@ TEST_F(Predict, AListIsLimited) {
         {fed("(echo one; tr '\\0' '\\n' < /dev/zero)"), "at most 10000000 lines"}};
     for (const auto& [run, message] : runs) {
         EXPECT_EQ(run.status, 1);
-        EXPECT_THAT(run.err, AllOf(HasSubstr("error: "), HasSubstr(message)));
+        EXPECT_THAT(run.err, AllOf(HasSubstr("cait: "), HasSubstr(message)));
         EXPECT_EQ(run.out, "");
     }
     if (!kSanitized) {
