@@ -10,10 +10,9 @@
 #include "cait/session.h"
 #include "class_names.h"
 #include "core/cpu_limit.h"
-#include "data/open_dataset.h"
 #include "data/shuffle.h"
+#include "data_open.h"
 #include "measure/evaluate_data.h"
-#include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
@@ -27,7 +26,7 @@ namespace {
 constexpr double kMib = 1024 * 1024;
 
 DatasetPtr open_limited(const std::string& uri, const AnalyzeArguments& arguments) {
-    const DatasetPtr dataset = open_dataset(uri, Split::val);
+    const DatasetPtr dataset = open_data(uri, Split::val);
     if (arguments.limit == 0 || arguments.limit >= dataset->size()) return dataset;
     std::vector<std::uint32_t> order(dataset->size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
@@ -44,7 +43,7 @@ double top1(const AnalyzeArguments& arguments, const NamedModel& named, const Mo
     if (classes == 0)
         throw UsageError(
             fmt::format("{}: expected a model with classes, found a backbone", model.spec().name));
-    const DatasetPtr dataset = match_classes(data, model.classes(), classes, named.source.file);
+    const DatasetPtr dataset = match_data(data, model.classes(), classes, named.source.file);
     Progress progress(what, "images");
     EvaluateDataOptions options;
     options.batch = arguments.executor.batch;

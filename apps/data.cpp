@@ -8,6 +8,7 @@
 #include "command.h"
 #include "core/cpu_limit.h"
 #include "data/open_dataset.h"
+#include "data_open.h"
 #include "output.h"
 
 namespace cait::app {
@@ -30,10 +31,10 @@ void DataArguments::add_to(CLI::App& command) {
     command.add_flag("--json", json, "Print JSON");
 }
 
-DatasetPtr DataArguments::open() const { return open_dataset(uri); }
+DatasetPtr DataArguments::open() const { return open_data(uri); }
 
 DatasetPtr DataArguments::open_training_part() const {
-    DatasetPtr dataset = open_dataset(uri, Split::train);
+    DatasetPtr dataset = open_data(uri, Split::train);
     if (dataset_parts(uri).size() > 1)
         print_error("note: the training part: {}\n", dataset->source());
     return dataset;

@@ -10,6 +10,7 @@
 #include "data.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
+#include "data_open.h"
 #include "output.h"
 #include "progress.h"
 #include "report/html.h"
@@ -128,7 +129,7 @@ void run(const StatsArguments& arguments) {
     const std::vector<std::string> parts = dataset_parts(uri);
     nlohmann::json list = nlohmann::json::array();
     for (const std::string& part : parts) {
-        const DatasetPtr dataset = open_dataset(part);
+        const DatasetPtr dataset = open_data(part);
         const DatasetStatistics found = measure(*dataset, arguments.threads);
         if (arguments.data.json) {
             list.push_back(to_json(part, *dataset, found));

@@ -7,6 +7,7 @@
 #include "data/open_dataset.h"
 #include "data/sources/tar_shards.h"
 #include "data/statistics.h"
+#include "data_open.h"
 #include "output.h"
 #include "progress.h"
 #include "sandboxed.h"
@@ -42,7 +43,7 @@ void run(const VerifyArguments& arguments) {
     std::size_t images = 0;
     std::vector<std::string> all_damage;
     for (const std::string& part : parts) {
-        const DatasetPtr dataset = open_dataset(part);
+        const DatasetPtr dataset = open_data(part);
         const std::vector<BadImage> bad = unreadable(*dataset, arguments.threads);
         const std::vector<std::string> damage = damage_of(part);
         list.push_back({{"dataset", part},

@@ -5,8 +5,8 @@
 #include "api/describe.h"
 #include "data.h"
 #include "data/levels.h"
-#include "data/open_dataset.h"
 #include "data/sources/file_dataset.h"
+#include "data_open.h"
 #include "image_list.h"
 #include "measure/embed.h"
 #include "output.h"
@@ -46,7 +46,7 @@ void EmbedArguments::add_to(CLI::App& command) {
 }
 
 EmbedSubject EmbedSubject::of_data(const std::string& uri, Split part) {
-    return {open_dataset(uri, part), uri, part};
+    return {open_data(uri, part), uri, part};
 }
 
 EmbedSubject EmbedSubject::of_files(const std::vector<std::string>& words) {

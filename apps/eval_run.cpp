@@ -10,12 +10,11 @@
 #include "class_names.h"
 #include "data.h"
 #include "data/imagenet_classes.h"
-#include "data/open_dataset.h"
+#include "data_open.h"
 #include "eval.h"
 #include "input_files.h"
 #include "measure/evaluate_data.h"
 #include "measure/finite_logits.h"
-#include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
@@ -63,7 +62,7 @@ Candidate candidate(const EvalArguments& arguments, const NamedWeights& entry,
     Model model = load_entry(arguments, entry);
     preparer_of(model);  // throws where the model takes no such images
     const auto classes = std::size_t(model.spec().architecture->common().classes);
-    DatasetPtr dataset = match_classes(data, model.classes(), classes, entry.file);
+    DatasetPtr dataset = match_data(data, model.classes(), classes, entry.file);
     if (const auto list = imagenet_list(classes);
         model.classes().empty() && list && list->names == dataset->classes())
         note_imagenet_names(entry.file, list->title);
@@ -183,7 +182,7 @@ Model load_entry(const EvalArguments& arguments, const NamedWeights& entry) {
 
 void evaluate(const EvalArguments& arguments) {
     const std::vector<NamedWeights> entries = eval_entries(arguments);
-    const DatasetPtr data = open_dataset(arguments.data, Split::val);
+    const DatasetPtr data = open_data(arguments.data, Split::val);
     for (const std::string& output : {arguments.report, arguments.predictions}) {
         OutputFile(output).not_in(*data);
         for (const NamedWeights& entry : entries) OutputFile(output).not_in(entry.file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/catalogue.h"
+#include "output.h"
 #include "session/engine_executor.h"
 
 namespace cait::app {
@@ -44,11 +45,13 @@ void continue_where_it_runs(const ExecutorOptions& options, const Invocation& in
 
 std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options) {
     if (options.executor == "torch") return make_torch_executor(model, options);
-    return std::make_unique<EngineExecutor>(
+    auto executor = std::make_unique<EngineExecutor>(
         model, SessionOptions{.precision = precision_of(options.precision),
                               .threads = options.threads,
                               .batch = options.batch,
                               .cache = options.cache});
+    for (const std::string& note : executor->session().notes()) print_error("note: {}\n", note);
+    return executor;
 }
 
 Precision precision_of(const std::string& word) {

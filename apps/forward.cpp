@@ -4,9 +4,11 @@
 
 #include "executor.h"
 #include "input_files.h"
+#include "measure/finite_logits.h"
 #include "output.h"
 #include "progress.h"
 #include "sandboxed.h"
+#include "weights/non_finite.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
 #include "weights_argument.h"
@@ -52,6 +54,18 @@ Model model_of(const ForwardArguments& arguments) {
     return model;
 }
 
+// Nothing is written from a computation that overflowed.
+void check_finite(const std::map<std::string, Tensor>& outputs, const Tensor& images,
+                  const std::string& input) {
+    for (const auto& [name, values] : outputs)
+        if (const auto bad = first_non_finite(values)) {
+            const std::int64_t each = values.count() / values.shape()[0];
+            throw Error(fmt::format("{}: image {}: output {}: expected finite values, found {}: {}",
+                                    input, bad->index / each, name, bad->value,
+                                    overflow_reason(largest_magnitude(images.floats()))));
+        }
+}
+
 void run(const ForwardArguments& arguments, const Invocation& invocation) {
     check(arguments);
     continue_where_it_runs(arguments.executor, invocation);
@@ -64,6 +78,7 @@ void run(const ForwardArguments& arguments, const Invocation& invocation) {
     const auto outputs =
         run_in_batches(*executor, images, arguments.taps, arguments.executor.batch,
                        [&](std::size_t done, std::size_t total) { progress.update(done, total); });
+    check_finite(outputs, images, arguments.input);
     if (arguments.output.ends_with(".npy"))
         return write_npy(arguments.output, outputs.begin()->second);
     std::vector<NamedTensor> tensors;

@@ -4,23 +4,24 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
+#include <utility>
 
-#include "core/file_bytes.h"
 #include "data/imagenet_classes.h"
 #include "data/sources/image_folder.h"
+#include "data/text_lines.h"
 
 namespace cait::app {
 
 namespace {
 
-void add_lines(std::istream& lines, std::vector<ListedImage>& images) {
-    for (std::string line; std::getline(lines, line);) {
-        if (line.ends_with('\r')) line.pop_back();
-        if (!line.empty()) images.push_back({line, {}});
-    }
+constexpr LineLimits kPathLimits{.line = PATH_MAX};
+
+void add_lines(std::vector<std::string> lines, std::vector<ListedImage>& images) {
+    for (std::string& line : lines)
+        if (!line.empty()) images.push_back({std::move(line), {}});
 }
 
 void add_folder(const std::filesystem::path& folder, std::vector<ListedImage>& images) {
@@ -58,14 +59,13 @@ std::vector<ListedImage> list_files(const std::vector<std::string>& words) {
     std::vector<ListedImage> images;
     for (const std::string& word : words) {
         if (word == "-") {
-            add_lines(std::cin, images);
+            add_lines(read_lines(std::cin, "standard input", kPathLimits), images);
         } else if (std::filesystem::is_directory(word)) {
             add_folder(word, images);
         } else if (is_pattern(word)) {
             add_pattern(word, images);
         } else if (word.ends_with(".txt")) {
-            std::istringstream list(read_text(word));
-            add_lines(list, images);
+            add_lines(read_lines(word, kPathLimits), images);
         } else {
             images.push_back({word, {}});
         }

@@ -7,7 +7,7 @@
 
 #include "cait/error.h"
 #include "data/levels.h"
-#include "measure/match_classes.h"
+#include "data_open.h"
 #include "models/catalogue.h"
 
 namespace cait::app {
@@ -51,8 +51,8 @@ ComparedSides::ComparedSides(const Side& queries, const Side& collection,
 DatasetPtr in_classes_of(const Model& model, const std::string& weights, const DatasetPtr& images,
                          const std::string& level) {
     try {
-        return match_classes(labelled_at(images, level), model.classes(),
-                             std::size_t(model.spec().architecture->common().classes), weights);
+        return match_data(labelled_at(images, level), model.classes(),
+                          std::size_t(model.spec().architecture->common().classes), weights);
     } catch (const Error& error) {
         throw Error(fmt::format("{}: its classifier does not know the classes of level '{}': {}",
                                 weights, level, error.what()));

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "data/imagenet_classes.h"
-#include "data/open_dataset.h"
 #include "data/shuffle.h"
+#include "data_open.h"
 #include "image/codec/decode.h"
 #include "image_list.h"
 #include "measure/top_answers.h"
@@ -47,7 +47,7 @@ std::vector<Picture> PictureArguments::list() const {
 }
 
 DatasetPtr PictureArguments::drawn() const {
-    const DatasetPtr dataset = open_dataset(data, Split::val);
+    const DatasetPtr dataset = open_data(data, Split::val);
     std::vector<std::uint32_t> order(dataset->size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
     RandomStream random(seed, "pictures");

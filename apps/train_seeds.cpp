@@ -10,9 +10,9 @@
 #include "cait/model.h"
 #include "core/file_bytes.h"
 #include "data/open_dataset.h"
+#include "data_open.h"
 #include "executor.h"
 #include "measure/evaluate_data.h"
-#include "measure/match_classes.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
@@ -83,7 +83,7 @@ EpochScores test(const Seed& seed, const std::string& uri) {
     const Model model = Model::load(file);
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     const DatasetPtr dataset =
-        match_classes(open_dataset(uri, Split::val), model.classes(), classes, file.string());
+        match_data(open_dataset(uri, Split::val), model.classes(), classes, file.string());
     Progress progress(fmt::format("seed {} on {}", seed.seed, uri), "images");
     EvaluateDataOptions options;
     options.progress = [&](std::size_t done) { progress.update(done, dataset->size()); };
@@ -224,8 +224,7 @@ void print_study(const TrainArguments& arguments, const SeedStudy& study) {
 void train_seeds(const TrainArguments& arguments, const Invocation& invocation) {
     if (world_from_environment().world > 1)
         throw UsageError("train: --seeds starts its runs itself: give --nproc instead of torchrun");
-    for (const std::string& uri : arguments.tests)
-        open_dataset(uri, Split::val);  // before the work
+    for (const std::string& uri : arguments.tests) open_data(uri, Split::val);  // before the work
     open_study(arguments);
     print_notes(arguments);
     const std::vector<Seed> seeds = seeds_of(arguments);

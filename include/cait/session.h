@@ -21,7 +21,8 @@ struct SessionOptions {
     int threads = 0;        // 0: as many processors as this process may use
     std::size_t batch = 8;  // images that run() is usually given: memory is laid out for these
     // Keeps packed weights from one start to the next: made if it is not there, mapped if it is,
-    // and made anew where the model's weights or the processor have changed. Empty: none.
+    // and made again where the model's weights or the processor have changed, or where it is
+    // damaged. Empty: none.
     std::filesystem::path cache = {};
     // Bytes that a session may need beside the weights; 0: what the machine or the container has.
     std::size_t memory_limit = 0;
@@ -47,6 +48,9 @@ public:
 
     // What would run() otherwise do at its first call with these taps.
     void prepare(const std::vector<std::string>& taps) const;
+
+    // Lines worth showing to a user: that the cache was damaged and is not used.
+    std::vector<std::string> notes() const;
 
     int threads() const;
     SessionMemory memory() const;  // for the taps that were prepared last

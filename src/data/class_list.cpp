@@ -23,6 +23,13 @@ std::unordered_map<std::string, std::int64_t> positions_of(const std::vector<std
     return positions;
 }
 
+bool are_positions(const ClassList& classes, std::size_t known) {
+    return std::ranges::all_of(classes.names, [&](const std::string& name) {
+        const auto number = plain_number(name);
+        return number && *number < std::int64_t(known);
+    });
+}
+
 }  // namespace
 
 std::optional<std::int64_t> plain_number(std::string_view text) {
@@ -65,28 +72,34 @@ std::vector<std::int64_t> map_numbered_classes(const ClassList& classes, std::si
     return mapped;
 }
 
-std::vector<std::int64_t> map_classes(const ClassList& classes,
-                                      const std::vector<std::string>& known,
-                                      const std::string& source) {
+ClassMap map_classes(const ClassList& classes, const std::vector<std::string>& known,
+                     const std::string& source) {
     const auto positions = positions_of(known);
-    if (classes.numbered && std::ranges::none_of(classes.names, [&](const std::string& name) {
-            return positions.contains(name);
-        }))
-        return map_numbered_classes(classes, known.size(), source);
-
-    std::vector<std::int64_t> mapped;
+    ClassMap result;
+    const std::string* unknown = nullptr;
+    const std::string* elsewhere = nullptr;  // known, but not at the position that it names
     for (const std::string& name : classes.names) {
         const auto found = positions.find(name);
-        if (found == positions.end()) {
-            const auto nearest = nearest_names(name, known, 1);
-            throw Error(fmt::format(
-                "{}: class {} is not among the {} known classes{}", source, display_name(name),
-                known.size(),
-                nearest.empty() ? std::string() : "; nearest: " + display_name(nearest[0])));
-        }
-        mapped.push_back(found->second);
+        result.positions.push_back(found == positions.end() ? -1 : found->second);
+        if (found == positions.end() && unknown == nullptr) unknown = &name;
+        if (found != positions.end() && elsewhere == nullptr && plain_number(name) != found->second)
+            elsewhere = &name;
     }
-    return mapped;
+    if (unknown == nullptr) {
+        if (classes.numbered && elsewhere != nullptr && are_positions(classes, known.size()))
+            result.note = fmt::format(
+                "{}: labels are taken for names of classes, not for positions in their list: {} is "
+                "class '{}', not {}",
+                source, *elsewhere, *elsewhere,
+                display_name(known[std::size_t(*plain_number(*elsewhere))]));
+        return result;
+    }
+    if (classes.numbered && elsewhere == nullptr)
+        return {map_numbered_classes(classes, known.size(), source), {}};
+    const auto nearest = nearest_names(*unknown, known, 1);
+    throw Error(fmt::format(
+        "{}: class {} is not among the {} known classes{}", source, display_name(*unknown),
+        known.size(), nearest.empty() ? std::string() : "; nearest: " + display_name(nearest[0])));
 }
 
 std::vector<std::string> read_class_file(const std::filesystem::path& path) {

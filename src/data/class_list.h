@@ -28,12 +28,17 @@ struct IndexedLabels {
 // ordered by value and make a numbered list, anything else is ordered by its bytes.
 IndexedLabels index_labels(std::span<const std::string> label_of_sample);
 
-// Position in `known` of each class of `classes`. Classes that only `known` has are fine; one that
-// only `classes` has is an Error that names it. A numbered list none of whose names is known is
-// taken by position. `source` opens the message.
-std::vector<std::int64_t> map_classes(const ClassList& classes,
-                                      const std::vector<std::string>& known,
-                                      const std::string& source);
+struct ClassMap {
+    std::vector<std::int64_t> positions;  // in the known classes, of each class
+    std::string note;                     // one line where the numbers could have meant positions
+};
+
+// Brings `classes` to the `known` ones. Classes that only `known` has are fine; one that only
+// `classes` has is an Error that names it. Names win, also those that are numbers. A numbered list
+// is taken by position where not all its names are known and no known one stands elsewhere.
+// `source` opens the message and the note.
+ClassMap map_classes(const ClassList& classes, const std::vector<std::string>& known,
+                     const std::string& source);
 
 // For a numbered list: position = number, which has to be below `known`.
 std::vector<std::int64_t> map_numbered_classes(const ClassList& classes, std::size_t known,

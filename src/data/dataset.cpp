@@ -17,8 +17,11 @@ namespace {
 
 class Relabelled final : public ForwardingDataset {
 public:
-    Relabelled(DatasetPtr inner, std::vector<std::string> known, std::vector<std::int64_t> map)
-        : ForwardingDataset(std::move(inner), {std::move(known), false}), map_(std::move(map)) {}
+    Relabelled(DatasetPtr inner, std::vector<std::string> known, ClassMap map)
+        : ForwardingDataset(std::move(inner), {std::move(known), false}),
+          map_(std::move(map.positions)) {
+        if (!map.note.empty()) add_note(std::move(map.note));
+    }
 
     std::int64_t label(std::size_t i) const override {
         return map_[std::size_t(ForwardingDataset::label(i))];
@@ -88,8 +91,7 @@ DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known) {
     return with_labels(std::move(dataset), std::move(known), std::move(map));
 }
 
-DatasetPtr with_labels(DatasetPtr dataset, std::vector<std::string> names,
-                       std::vector<std::int64_t> map) {
+DatasetPtr with_labels(DatasetPtr dataset, std::vector<std::string> names, ClassMap map) {
     return std::make_shared<Relabelled>(std::move(dataset), std::move(names), std::move(map));
 }
 

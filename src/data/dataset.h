@@ -67,16 +67,20 @@ public:
     const ClassList& class_list() const noexcept { return classes_; }
     const std::vector<std::string>& classes() const noexcept { return classes_.names; }
     const std::string& source() const noexcept { return source_; }  // opens error messages
+    // Lines worth showing to a user: how labels were understood where there were two ways.
+    const std::vector<std::string>& notes() const noexcept { return notes_; }
 
 protected:
     Dataset(std::string source, ClassList classes)
         : source_(std::move(source)), classes_(std::move(classes)) {}
 
+    void add_note(std::string note) { notes_.push_back(std::move(note)); }
     [[noreturn]] void no_level(const std::string& name) const;
 
 private:
     std::string source_;
     ClassList classes_;
+    std::vector<std::string> notes_;
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
@@ -85,8 +89,7 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known);
 
 // The same with an explicit map from the data set's own labels to positions in `names`.
-DatasetPtr with_labels(DatasetPtr dataset, std::vector<std::string> names,
-                       std::vector<std::int64_t> map);
+DatasetPtr with_labels(DatasetPtr dataset, std::vector<std::string> names, ClassMap map);
 
 // The samples `indices` of another data set, in that order.
 DatasetPtr subset(DatasetPtr dataset, std::vector<std::size_t> indices);

@@ -10,7 +10,9 @@ namespace cait {
 class ForwardingDataset : public Dataset {
 public:
     ForwardingDataset(DatasetPtr inner, ClassList classes)
-        : Dataset(inner->source(), std::move(classes)), inner_(std::move(inner)) {}
+        : Dataset(inner->source(), std::move(classes)), inner_(std::move(inner)) {
+        for (const std::string& note : inner_->notes()) add_note(note);
+    }
 
     std::size_t size() const noexcept override { return inner_->size(); }
     std::string name(std::size_t i) const override { return inner_->name(at(i)); }

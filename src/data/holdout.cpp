@@ -51,7 +51,9 @@ Holdout read_holdout(const DatasetPtr& dataset, const std::filesystem::path& fil
     std::unordered_map<std::string, std::size_t> line_of;
     std::vector<std::string> row;
     reader.next(row);  // the header
-    while (reader.next(row)) line_of.emplace(row.front(), reader.line());
+    // One row more than there are images is of none of them, and said so below.
+    while (line_of.size() <= dataset->size() && reader.next(row))
+        line_of.emplace(row.front(), reader.line());
     SplitIndices parts;
     for (std::size_t i = 0; i < dataset->size(); ++i)
         (line_of.erase(stable_name(*dataset, i)) > 0 ? parts.held_out : parts.kept).push_back(i);

@@ -141,13 +141,6 @@ const Scheme& find_scheme(const DatasetUri& uri) {
                                  fmt::join(names, ", ")));
 }
 
-DatasetPtr apply_class_file(DatasetPtr dataset, const std::string& file) {
-    std::vector<std::string> names = read_class_file(file);
-    if (!dataset->class_list().numbered) return with_classes(std::move(dataset), std::move(names));
-    auto map = map_numbered_classes(dataset->class_list(), names.size(), dataset->source());
-    return with_labels(std::move(dataset), std::move(names), std::move(map));
-}
-
 }  // namespace
 
 std::vector<DatasetScheme> dataset_schemes() {
@@ -192,7 +185,8 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
         dataset = with_parents(std::move(dataset), *table);
     if (const auto level = uri.option("level")) dataset = at_level(std::move(dataset), *level);
     check_class_names(dataset->classes(), dataset->source());
-    if (const auto file = uri.option("classes")) return apply_class_file(std::move(dataset), *file);
+    if (const auto file = uri.option("classes"))
+        return with_classes(std::move(dataset), read_class_file(*file));
     return dataset;
 }
 

@@ -1,7 +1,13 @@
 #include "data/text_lines.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <istream>
+#include <utility>
+
+#include "cait/error.h"
+#include "core/counted_memory.h"
 #include "core/file_bytes.h"
 
 namespace cait {
@@ -19,20 +25,75 @@ std::string_view take_word(std::string_view& line) {
     return word;
 }
 
+// Takes text block by block and refuses too much of it before it is kept.
+class LineCollector {
+public:
+    LineCollector(std::string name, const LineLimits& limits)
+        : name_(std::move(name)), limits_(limits), memory_(name_) {}
+
+    void add(std::string_view block) {
+        while (!block.empty()) {
+            const std::size_t end = block.find('\n');
+            const std::string_view part = block.substr(0, end);
+            if (part.find('\0') != std::string_view::npos)
+                fail("expected text, found a byte of value 0");
+            if (part.size() > limits_.line - line_.size())
+                fail(fmt::format("expected at most {} bytes in a line, found more", limits_.line));
+            line_ += part;
+            if (end == std::string_view::npos) return;
+            finish_line();
+            block.remove_prefix(end + 1);
+        }
+    }
+
+    std::vector<std::string> finish() {
+        if (!line_.empty()) finish_line();
+        while (!lines_.empty() && lines_.back().empty()) lines_.pop_back();
+        return std::move(lines_);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& what) const {
+        throw Error(fmt::format("{}:{}: {}", name_, lines_.size() + 1, what));
+    }
+
+    void finish_line() {
+        if (lines_.size() == limits_.lines)
+            fail(fmt::format("expected at most {} lines, found more", limits_.lines));
+        if (line_.ends_with('\r')) line_.pop_back();
+        memory_.add_text(line_);
+        lines_.push_back(std::exchange(line_, {}));
+    }
+
+    std::string name_;
+    LineLimits limits_;
+    CountedMemory memory_;
+    std::string line_;
+    std::vector<std::string> lines_;
+};
+
 }  // namespace
 
-std::vector<std::string> read_lines(const std::filesystem::path& path) {
-    const std::string text = read_text(path);
-    std::vector<std::string> lines;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        std::string line = text.substr(begin, end - begin);
-        if (line.ends_with('\r')) line.pop_back();
-        lines.push_back(std::move(line));
-        begin = end + 1;
+std::vector<std::string> read_lines(const std::filesystem::path& path, const LineLimits& limits) {
+    LineCollector lines(path.string(), limits);
+    lines.add(read_text(path));
+    return lines.finish();
+}
+
+std::vector<std::string> read_lines(std::istream& in, const std::string& name,
+                                    const LineLimits& limits) {
+    LineCollector lines(name, limits);
+    std::size_t total = 0;
+    std::string block(std::size_t{1} << 16, '\0');
+    while (in.read(block.data(), std::streamsize(block.size())) || in.gcount() > 0) {
+        const auto count = std::size_t(in.gcount());
+        total += count;
+        if (total > kLargestFile)
+            throw Error(
+                fmt::format("{}: expected at most {} bytes, found more", name, kLargestFile));
+        lines.add(std::string_view(block).substr(0, count));
     }
-    while (!lines.empty() && lines.back().empty()) lines.pop_back();
-    return lines;
+    return lines.finish();
 }
 
 FirstWord first_word(std::string_view line) {

@@ -2,43 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 
 #include "cait/error.h"
+#include "core/content_hash.h"
 #include "kernels/dispatch.h"
 
 namespace cait::engine {
 
-namespace {
-
 using kernels::Index;
-
-// Of the content, in four sums at once so that memory is the limit and not the multiplications.
-std::uint64_t fingerprint(const Tensor& weight) {
-    constexpr std::uint64_t kPrime = 0x9E3779B97F4A7C15;
-    constexpr std::size_t kLanes = 4;
-    std::array<std::uint64_t, kLanes> sums{1, 2, 3, 4};
-    const auto stir = [](std::uint64_t sum, std::uint64_t word) {
-        sum = (sum ^ word) * kPrime;
-        return sum ^ sum >> 29;
-    };
-    const std::byte* bytes = weight.bytes();
-    const std::size_t size = weight.byte_size();
-    std::size_t i = 0;
-    for (; i + 8 * kLanes <= size; i += 8 * kLanes) {
-        std::array<std::uint64_t, kLanes> words;
-        std::memcpy(words.data(), bytes + i, sizeof words);
-        for (std::size_t lane = 0; lane < kLanes; ++lane)
-            sums[lane] = stir(sums[lane], words[lane]);
-    }
-    std::uint64_t hash = size;
-    for (; i < size; ++i) hash = stir(hash, std::uint64_t(bytes[i]));
-    for (const std::uint64_t sum : sums) hash = stir(hash, sum);
-    return hash;
-}
-
-}  // namespace
 
 // A name alone does not do: weights that a pass computed carry the name of a node, and another pass
 // may give the same name to other values. Values of a mapped file are known by their place, which
@@ -47,7 +19,8 @@ std::uint64_t fingerprint(const Tensor& weight) {
 std::string WeightStore::key(const std::string& name, const Tensor& weight,
                              const std::string& form) {
     if (weight.writable() || !cache_.empty())
-        return fmt::format("{} {:016x} {}", name, fingerprint(weight), form);
+        return fmt::format("{} {:016x} {}", name,
+                           content_hash({weight.bytes(), weight.byte_size()}), form);
     held_.try_emplace(weight.bytes(), weight);
     return fmt::format("{} at {} {}", name, fmt::ptr(weight.bytes()), form);
 }
@@ -81,10 +54,10 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
     const std::lock_guard lock(mutex_);
     const char* suffix = format == kernels::Format::f32 ? "packed f32" : "packed bf16";
     const std::string known = key(name, weight, fmt::format("{} {}", form, suffix));
-    const kernels::PackedView* view = file_ ? file_->find(known) : nullptr;
-    if (view != nullptr && view->format == format && view->rows == extents.rows &&
-        view->columns == extents.columns)
-        return mapped_[known] = *view;
+    const PackedEntry* entry = file_ ? file_->find(known) : nullptr;
+    if (entry != nullptr && entry->view.format == format && entry->view.rows == extents.rows &&
+        entry->view.columns == extents.columns)
+        return (mapped_[known] = *entry).view;
     if (const auto found = matrices_.find(known); found != matrices_.end()) return found->second;
     const kernels::PackSource from = source();
     std::byte* memory =
@@ -92,27 +65,31 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
     return matrices_[known] = kernels::pack_into(from, format, memory, threads);
 }
 
-WeightStore::WeightStore(std::filesystem::path cache)
-    : cache_(std::move(cache)), file_(cache_.empty() ? nullptr : PackedFile::open(cache_)) {
-    if (!cache_.empty() && !file_ && !PackedFile::may_replace(cache_))
+WeightStore::WeightStore(std::filesystem::path cache) : cache_(std::move(cache)) {
+    if (cache_.empty()) return;
+    PackedFile::Opened opened = PackedFile::open(cache_);
+    file_ = std::move(opened.file);
+    if (!file_ && !PackedFile::may_replace(cache_))
         throw Error(fmt::format(
             "{}: expected packed weights or no file, found something else, which would be lost",
             cache_.string()));
+    if (!opened.damage.empty())
+        note_ = fmt::format("{}: packed weights are damaged ({}): packing them again",
+                            cache_.string(), opened.damage);
 }
 
 void WeightStore::save() const {
     const std::lock_guard lock(mutex_);
     if (cache_.empty() || matrices_.empty()) return;
-    std::map<std::string, kernels::PackedView> all = mapped_;
-    for (const auto& [known, matrix] : matrices_) all[known] = matrix;
+    std::map<std::string, PackedEntry> all = mapped_;
+    for (const auto& [known, matrix] : matrices_) all[known] = PackedEntry::of(matrix);
     PackedFile::write(cache_, all);
 }
 
 Index WeightStore::byte_size() const {
     const std::lock_guard lock(mutex_);
     Index total = memory_.used();
-    for (const auto& [name, view] : mapped_)
-        total += kernels::products(view.format).packed_bytes(view.rows, view.columns);
+    for (const auto& [name, entry] : mapped_) total += Index(packed_size(entry.view));
     return total;
 }
 

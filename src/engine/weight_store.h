@@ -49,17 +49,21 @@ public:
 
     kernels::Index byte_size() const;  // of everything that is stored
 
+    // One line where the cache was damaged and is not used; empty otherwise.
+    const std::string& note() const { return note_; }
+
 private:
     std::string key(const std::string& name, const Tensor& weight, const std::string& form);
 
     std::filesystem::path cache_;
     std::shared_ptr<const PackedFile> file_;
+    std::string note_;
     mutable std::mutex mutex_;
     Slabs memory_;
     std::map<const std::byte*, Tensor> held_;  // that keys name by their place
     std::map<std::string, const std::byte*> buffers_;
     std::map<std::string, kernels::PackedView> matrices_;
-    std::map<std::string, kernels::PackedView> mapped_;  // of the cache, those that were asked for
+    std::map<std::string, PackedEntry> mapped_;  // of the cache, those that were asked for
 };
 
 }  // namespace cait::engine

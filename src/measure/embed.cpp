@@ -64,11 +64,13 @@ Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& 
         const std::size_t each = values.floats().size() / batch->size;
         for (std::size_t i = 0; i < batch->size; ++i) {
             if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
+            const auto sample = std::size_t(batch->keys[i].sample);
             append(values.floats().subspan(i * each, each), vectors.columns, vectors.values);
-            result.indices.push_back(std::size_t(batch->keys[i].sample));
+            check_finite_values(std::span(vectors.values).last(vectors.columns),
+                                dataset->name(sample), options.tap);
+            result.indices.push_back(sample);
             if (options.with_logits)
-                append_logits(outputs.at(kLogits), i, dataset->name(result.indices.back()),
-                              result.logits);
+                append_logits(outputs.at(kLogits), i, dataset->name(sample), result.logits);
         }
         vectors.rows = result.indices.size();
         if (options.progress) options.progress(vectors.rows);

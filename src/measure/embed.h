@@ -33,7 +33,7 @@ struct Embedding {
 };
 
 // Images are decoded in step with computing. Throws UsageError for a tap that gives no vector,
-// NonFiniteLogits where an asked logit is not finite.
+// NonFiniteLogits where a value is not finite.
 Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& dataset,
                 const EmbedOptions& options);
 

@@ -1,5 +1,5 @@
-// Logits that are not finite come from weights that overflow: whatever would be answered from them
-// means nothing.
+// Outputs that are not finite come from weights that overflow, or from inputs that do: whatever
+// would be answered from them means nothing.
 #pragma once
 
 #include <span>
@@ -17,5 +17,16 @@ public:
 
 // Throws NonFiniteLogits that begins with `image`.
 void check_finite_logits(std::span<const float> logits, const std::string& image);
+// The same for features and their like: `what` names one of the values, "feature".
+void check_finite_values(std::span<const float> values, const std::string& image,
+                         const std::string& what);
+
+// For raw inputs, which nobody prepared.
+float largest_magnitude(std::span<const float> inputs);
+// Whether finite inputs of this magnitude are to blame for outputs that are not finite. Prepared
+// images hold values of a few units.
+bool inputs_overflow(float largest);
+// "the input's values reach 3e+38 …", or what else is the matter.
+std::string overflow_reason(float largest);
 
 }  // namespace cait

@@ -32,7 +32,7 @@ ClassList with_ids_named(ClassList classes, const Names& known) {
 DatasetPtr match_names(DatasetPtr dataset, const std::vector<std::string>& names) {
     const ClassList classes =
         with_ids_named(dataset->class_list(), Names(names.begin(), names.end()));
-    std::vector<std::int64_t> map = map_classes(classes, names, dataset->source());
+    ClassMap map = map_classes(classes, names, dataset->source());
     return with_labels(std::move(dataset), names, std::move(map));
 }
 
@@ -53,7 +53,7 @@ DatasetPtr match_classes(DatasetPtr dataset, const std::vector<std::string>& nam
     // Folders 0, 1, 10, 2 … would be in the order of their letters, and some may be missing.
     const auto is_number = [](const std::string& name) { return plain_number(name).has_value(); };
     if (std::ranges::all_of(classes.names, is_number)) {
-        auto map = map_numbered_classes(classes, count, dataset->source());
+        ClassMap map{map_numbered_classes(classes, count, dataset->source()), {}};
         return with_labels(std::move(dataset), imagenet ? imagenet->names : numbers_below(count),
                            std::move(map));
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "api/describe.h"
@@ -68,6 +70,15 @@ struct Classifier::State {
         return session.run(input, {tap}).at(tap);
     }
 
+    // Raw images may be to blame themselves.
+    void check_finite(std::span<const float> logits, const Tensor& images) const {
+        const float largest = largest_magnitude(images.floats());
+        if (inputs_overflow(largest) &&
+            !std::ranges::all_of(logits, [](float value) { return std::isfinite(value); }))
+            throw NonFiniteLogits(fmt::format("{}: the logits are not finite: {}",
+                                              model.spec().name, overflow_reason(largest)));
+    }
+
     std::vector<Answer> answers(std::span<const float> logits, std::size_t top) const {
         check_finite_logits(logits, model.spec().name + ": image");
         std::vector<Answer> answers;
@@ -85,6 +96,7 @@ struct Classifier::State {
     }
     std::vector<float> embed(const Image& image) const {
         const Tensor features = run(image, "features");
+        check_finite_values(features.floats(), model.spec().name + ": image", "feature");
         return {features.floats().begin(), features.floats().end()};
     }
 };
@@ -105,6 +117,7 @@ std::vector<Answer> Classifier::classify(const Pixels& pixels, std::size_t top) 
 
 std::vector<std::vector<Answer>> Classifier::classify(const Tensor& images, std::size_t top) const {
     const Tensor logits = state_->session.run(images, {"logits"}).at("logits");
+    state_->check_finite(logits.floats(), images);
     const auto count = std::size_t(logits.shape()[0]), classes = std::size_t(logits.shape()[1]);
     std::vector<std::vector<Answer>> answers;
     for (std::size_t i = 0; i < count; ++i)

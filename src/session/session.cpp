@@ -128,6 +128,11 @@ std::map<std::string, Tensor> Session::run(const Tensor& images,
     return results;
 }
 
+std::vector<std::string> Session::notes() const {
+    const std::string& note = state_->store->note();
+    return note.empty() ? std::vector<std::string>{} : std::vector{note};
+}
+
 int Session::threads() const { return state_->threads; }
 
 SessionMemory Session::memory() const {

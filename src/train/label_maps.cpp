@@ -112,7 +112,8 @@ Tensor LabelMaps::map_of(std::size_t sample) const {
         throw Error(fmt::format("{}: expected [2, {}, {}, {}] as in {}, found {}", file.string(),
                                 size_.count, size_.height, size_.width, file_of(0).string(),
                                 map.shape().to_string()));
-    const Tensor floats = convert(map, DType::f32);
+    // A copy, checked and used: somebody may write into a file that is mapped.
+    const Tensor floats = Tensor::of(map.shape(), convert(map, DType::f32).floats());
     const auto labels = floats.floats().last(floats.floats().size() / 2);
     const auto wrong = std::ranges::find_if(labels, [&](float label) {
         return !(label >= 0 && label < float(images_->classes().size()) &&

@@ -206,6 +206,9 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.data = open_training_data(recipe, known);
     require_same(identity_of(plan.data), group);
     note_data(plan, saved.has_value(), folder);
+    for (const std::string& note : plan.data.train->notes()) plan.notes.push_back(note);
+    if (plan.data.val && !plan.data.held_out)
+        for (const std::string& note : plan.data.val->notes()) plan.notes.push_back(note);
     plan.data.known = plan.data.train;
     if (recipe.clusters.count > 0) {
         ClusteredData clustered =

@@ -174,7 +174,13 @@ Tensor read_npy_bytes(const std::shared_ptr<const void>& owner, std::span<const 
         throw Error(fmt::format("{}: npy version {} is not supported", name, major));
     const std::uint64_t length =
         major == 1 ? reader.number<std::uint16_t>() : reader.number<std::uint32_t>();
-    Header header = HeaderParser(reader.text(length), name).parse();
+    constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;
+    if (length > kLongestHeader)
+        throw Error(fmt::format("{}: npy header: expected at most {} bytes, found {}", name,
+                                kLongestHeader, length));
+    // A copy: what is mapped may change between the questions that are asked of it.
+    const std::string text(reader.text(length));
+    Header header = HeaderParser(text, name).parse();
 
     Shape shape(std::move(*header.shape));
     if (*header.fortran_order)

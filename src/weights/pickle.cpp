@@ -20,6 +20,8 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr int kHighestProtocol = 5;
+// What may be a name or a key is copied: it is looked up later, and what is mapped may change.
+constexpr std::size_t kLongestName = std::size_t{1} << 16;
 
 // The stack machine itself: reads opcodes and moves values between stack, memo and builder.
 class Unpickler {
@@ -149,7 +151,10 @@ private:
     }
 
     void push_text(Kind kind, std::uint64_t length) {
-        push(builder_.add({.kind = kind, .text = reader_.text(length)}));
+        const std::string_view text = reader_.text(length);
+        push(kind == Kind::text && text.size() <= kLongestName
+                 ? builder_.add_text(std::string(text))
+                 : builder_.add({.kind = kind, .text = text}));
     }
 
     bool text(std::uint8_t opcode) {

@@ -63,13 +63,13 @@ private:
 
     std::deque<PickleValue> values_;
     std::deque<std::vector<PickleId>> lists_;
-    std::deque<std::string> owned_;  // text that is not in the input as it stands
+    std::deque<std::string> owned_;  // decoded text, names and keys
     PickleId root_ = 0;
     std::size_t consumed_ = 0;
 };
 
-// The first pickle in `bytes`, which must outlive the document: text refers to it. Memory and work
-// are bounded by the input and by fixed limits. Throws Error; `where` names the file.
+// The first pickle in `bytes`, which must outlive the document: long text refers to it. Memory and
+// work are bounded by the input and by fixed limits. Throws Error; `where` names the file.
 PickleDocument parse_pickle(std::span<const std::byte> bytes, const std::string& where);
 
 std::string_view kind_name(PickleValue::Kind kind) noexcept;  // for messages: "a list", "a tensor"

@@ -30,7 +30,7 @@ constexpr std::string_view kLegacyMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\
 constexpr std::int64_t kLegacyProtocol = 1001;
 constexpr std::size_t kHighestRank = 64;
 
-using Storages = std::unordered_map<std::string_view, std::span<const std::byte>>;
+using Storages = std::unordered_map<std::string, std::span<const std::byte>>;
 
 // The fields of a storage's persistent id that matter.
 struct StorageId {
@@ -106,7 +106,7 @@ private:
     std::span<const std::byte> storage_of(const PickleValue& storage,
                                           const std::string& where) const {
         const StorageId id = storage_id(pickle_, storage, where);
-        const auto found = storages_.find(id.key);
+        const auto found = storages_.find(std::string(id.key));
         if (found == storages_.end())
             throw Error(fmt::format("{}: storage '{}' is missing", where, printable(id.key)));
         const std::size_t element = size_of(id.dtype.value_or(DType::u8));
@@ -154,11 +154,11 @@ private:
 };
 
 // The one entry called data.pkl; what precedes the name is the folder of all the others.
-std::string_view find_folder(const ZipDirectory& zip, const std::string& name) {
-    std::optional<std::string_view> folder;
+std::string find_folder(const ZipDirectory& zip, const std::string& name) {
+    std::optional<std::string> folder;
     for (const ZipEntry& entry : zip.entries()) {
         const std::size_t slash = entry.name.rfind('/');
-        const std::size_t start = slash == std::string_view::npos ? 0 : slash + 1;
+        const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
         if (entry.name.substr(start) != "data.pkl") continue;
         if (folder) throw Error(fmt::format("{}: zip holds more than one data.pkl", name));
         folder = entry.name.substr(0, start);
@@ -171,7 +171,7 @@ std::string_view find_folder(const ZipDirectory& zip, const std::string& name) {
 PickleDocument read_zip(std::span<const std::byte> bytes, const std::string& name,
                         Storages& storages) {
     const ZipDirectory zip = ZipDirectory::read(bytes, name);
-    const std::string folder(find_folder(zip, name));
+    const std::string folder = find_folder(zip, name);
     if (const auto order = zip.find(folder + "byteorder"); order && as_text(*order) != "little")
         throw Error(fmt::format("{}: byteorder: expected 'little', found '{}'", name,
                                 printable(as_text(*order), 20)));
@@ -240,7 +240,8 @@ PickleDocument read_legacy(std::span<const std::byte> bytes, const std::string& 
         if (count < 0 || std::uint64_t(count) > reader.remaining() / size->second)
             throw Error(fmt::format("{}: truncated: storage '{}' claims {} elements, {} bytes left",
                                     name, printable(keys[id].text), count, reader.remaining()));
-        storages.emplace(size->first, reader.take(std::uint64_t(count) * size->second));
+        storages.emplace(std::string(size->first),
+                         reader.take(std::uint64_t(count) * size->second));
     }
     if (reader.remaining() != 0)
         throw Error(

@@ -134,7 +134,9 @@ TensorFile TensorFile::parse(const std::shared_ptr<const void>& owner,
     if (length > reader.remaining())
         throw Error(fmt::format("{}: truncated header: expected {} bytes, found {}", name, length,
                                 reader.remaining()));
-    SafetensorsHeader header = parse_safetensors_header(reader.text(length), name);
+    // A copy: what is mapped may change between the questions that are asked of it.
+    const std::string text(reader.text(length));
+    SafetensorsHeader header = parse_safetensors_header(text, name);
     // An empty tensor shares its offset with the next one and has to come first.
     std::ranges::stable_sort(header.tensors, {},
                              [](const TensorHeader& t) { return std::pair(t.begin, t.end); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "cait/error.h"
 #include "core/printable.h"
@@ -30,7 +31,7 @@ struct Extent {
 };
 
 struct CentralEntry {
-    std::string_view name;
+    std::string name;
     std::uint64_t offset = 0;  // of the local header
     std::uint64_t size = 0;
     std::span<const std::byte> bytes;
@@ -200,8 +201,8 @@ private:
 
 ZipDirectory ZipDirectory::read(std::span<const std::byte> bytes, const std::string& file) {
     ZipDirectory directory;
-    for (const CentralEntry& entry : ArchiveReader(bytes, file).read())
-        directory.entries_.push_back({entry.name, entry.bytes, entry.crc});
+    for (CentralEntry& entry : ArchiveReader(bytes, file).read())
+        directory.entries_.push_back({std::move(entry.name), entry.bytes, entry.crc});
     std::ranges::sort(directory.entries_, {}, &ZipEntry::name);
     const auto twice = std::ranges::adjacent_find(directory.entries_, {}, &ZipEntry::name);
     if (twice != directory.entries_.end())

@@ -13,7 +13,7 @@
 namespace cait {
 
 struct ZipEntry {
-    std::string_view name;  // within the archive's bytes, like the data
+    std::string name;  // a copy: entries are sorted by it, and what is mapped may change
     std::span<const std::byte> bytes;
     std::uint32_t crc = 0;  // CRC-32 as the directory states it; not compared here
 };

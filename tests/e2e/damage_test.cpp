@@ -8,6 +8,7 @@
 #include "core/philox.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
+#include "weights/npy.h"
 #include "weights/safetensors.h"
 
 namespace cait::e2e {
@@ -84,6 +85,32 @@ TEST_F(Damage, WeightsThatOverflowGiveNoAnswer) {
         1, {path("named.safetensors"), "finite"});
 }
 
+// Finite, and yet too large to be computed with: the input is named, nothing is written.
+TEST_F(Damage, InputsThatOverflowGiveNoAnswer) {
+    const auto forward = [&](float value, const Words& more = {}) {
+        Tensor images = Tensor::empty(DType::f32, {3, 3, 16, 16});
+        std::ranges::fill(images.mutable_floats(), 0.5F);
+        std::ranges::copy(one_sided_image(tiny_cait(), value),
+                          images.mutable_floats().begin() + 768);  // the second of them
+        write_npy(folder_ / "x.npy", images);
+        std::filesystem::remove(path("y.npy"));
+        return cait(Words{"forward", "--weights", path("tiny.safetensors"), "--input",
+                          path("x.npy"), "--output", path("y.npy")} +
+                    more);
+    };
+    EXPECT_EQ(forward(100).status, 0);
+    for (const Words& more : {Words{}, Words{"--precision", "bf16"}, Words{"--tap", "features"}}) {
+        expect_refused(forward(3e38F, more), 1,
+                       {path("x.npy") + ": image 1: output", "expected finite values",
+                        "the input's values reach 3e+38"});
+        EXPECT_FALSE(std::filesystem::exists(path("y.npy")));
+    }
+    save_scaled("huge.safetensors", 3e38F);
+    expect_refused(cait({"embed", path("a.png"), "--weights", path("huge.safetensors"), "--output",
+                         path("v.safetensors")}),
+                   1, {path("a.png"), "finite"});
+}
+
 TEST_F(Damage, ConvertRefusesNumbersThatDoNotFit) {
     save_scaled("large.safetensors", 1e30F);
     const auto convert = [&](const char* dtype) {
@@ -127,6 +154,76 @@ TEST_F(Damage, AClassNameThatNoFileCouldHoldIsRefusedAtOnce) {
     expect_refused(cait({"predict", "--weights", path("tiny.safetensors"), "--classes",
                          path("names.txt"), path("a.png")}),
                    1, {path("names.txt"), "tw\\xf6"});
+}
+
+// Some megabytes of packed weights, which are mapped and not read.
+class PackedDamage : public InFolder {
+protected:
+    PackedDamage() {
+        const Model model = Model::create(
+            "cait_xxs24_224", {{"image_size", "32"}, {"depth", "4"}, {"classes", "3"}}, 3);
+        model.save(folder_ / "w.safetensors");
+        Tensor images = Tensor::empty(DType::f32, {2, 3, 32, 32});
+        RandomStream random(7, "images");
+        for (float& value : images.mutable_floats()) value = float(random.uniform()) * 2 - 1;
+        write_npy(folder_ / "x.npy", images);
+    }
+
+    // The logits, with `packed` as the file of packed weights.
+    std::string logits(const Words& packed, std::string* notes = nullptr) const {
+        const Finished run = cait(Words{"forward", "--weights", path("w.safetensors"), "--input",
+                                        path("x.npy"), "--output", path("y.npy")} +
+                                  packed);
+        EXPECT_EQ(run.status, 0) << run.err;
+        if (notes != nullptr) *notes = run.err;
+        return read(path("y.npy"));
+    }
+};
+
+TEST_F(PackedDamage, NeverChangesAnAnswer) {
+    const std::string expected = logits({});
+    const Words packed{"--packed", path("packed")};
+    ASSERT_EQ(logits(packed), expected);
+    const std::string whole = read(path("packed"));
+    ASSERT_GT(whole.size(), std::size_t{2} << 20);
+    std::string notes;
+    ASSERT_EQ(logits(packed, &notes), expected);
+    EXPECT_EQ(notes, "");
+    RandomStream random(1, "places");
+    for (int i = 0; i < 24; ++i) {  // the head, the index, and places over all matrices
+        const std::size_t at = i < 2   ? std::size_t(i) * 60
+                               : i < 6 ? 64 + std::size_t(random.bits()) % 2000
+                                       : std::size_t(random.bits()) % whole.size();
+        std::string bytes = whole;
+        for (std::size_t k = at; k < std::min(at + 16, bytes.size()); ++k) bytes[k] ^= '\x55';
+        write("packed", bytes);
+        EXPECT_TRUE(logits(packed, &notes) == expected) << at;
+        EXPECT_THAT(notes, AllOf(HasSubstr("note: " + path("packed")), HasSubstr("damaged"))) << at;
+        EXPECT_EQ(std::ranges::count(notes, '\n'), 1) << notes;
+        EXPECT_TRUE(read(path("packed")) == whole) << at;  // made again
+    }
+}
+
+// Each instruction set has a layout of its own.
+TEST_F(PackedDamage, AFileOfAnotherInstructionSetIsNotUsed) {
+    const std::vector<const char*> sets{"portable", "avx2", "avx512", "amx"};
+    std::vector<std::string> expected, files;
+    const Words packed{"--packed", path("packed")};
+    for (const char* set : sets) {
+        const Variable isa("CAIT_ISA", set);
+        expected.push_back(logits({}));
+        std::filesystem::remove(path("packed"));
+        EXPECT_TRUE(logits(packed) == expected.back()) << set;
+        files.push_back(read(path("packed")));
+    }
+    EXPECT_NE(files[0], files[1]);
+    for (std::size_t from = 0; from < sets.size(); ++from)
+        for (std::size_t to = 0; to < sets.size(); ++to) {
+            write("packed", files[from]);
+            const Variable isa("CAIT_ISA", sets[to]);
+            EXPECT_TRUE(logits(packed) == expected[to]) << sets[from] << " → " << sets[to];
+            EXPECT_TRUE(read(path("packed")) == files[to]) << sets[from] << " → " << sets[to];
+        }
 }
 
 // One picture is decoded at a time, however many are shown.

@@ -101,6 +101,34 @@ TEST_F(DataBroken, UnusualImagesGiveTheRightTensor) {
     EXPECT_EQ(seen, unusual.size());
 }
 
+// Bare pixels obey the limits of decoded ones: sparse files and gzip hold them for nothing.
+TEST_F(DataBroken, ImagesOfAnIdxFileHaveLimits) {
+    const auto idx = [](const std::vector<std::uint32_t>& extents) {
+        std::string text{0, 0, 8, char(extents.size())};
+        for (const std::uint32_t extent : extents) text += test::big_endian(extent);
+        return text;
+    };
+    const auto verify = [&](const std::string& images) {
+        return cait({"data", "verify", "idx:" + path(images) + "?labels=" + path("labels")});
+    };
+    put("labels", idx({1}) + '\0');
+    put("large", idx({1, 30000, 30000}));
+    std::filesystem::resize_file(path("large"), 16 + std::uintmax_t{30000} * 30000);
+    const Finished large = verify("large");
+    expect_refused(large, 1, {path("large"), "at most 178956970 pixels, found 30000x30000"});
+    // Within the limit of pixels, beyond the budget: one picture of it takes 432 MB.
+    put("wide", idx({1, 12000, 12000}));
+    std::filesystem::resize_file(path("wide"), 16 + std::uintmax_t{12000} * 12000);
+    const Variable budget("CAIT_MEMORY", "256M");
+    const Finished wide = verify("wide");
+    EXPECT_EQ(wide.status, 1);
+    EXPECT_THAT(wide.out, AllOf(HasSubstr(path("wide") + ": image 0"), HasSubstr("256 MiB")));
+    if (!kSanitized) {
+        EXPECT_LT(large.peak_kilobytes, 100'000);
+        EXPECT_LT(wide.peak_kilobytes, 100'000);
+    }
+}
+
 TEST_F(DataBroken, VerifyNamesEachAndStatsMeasuresTheOthers) {
     data_test::put_class_folders(folder_ / "set", 2, 10);
     const std::vector<Broken> files = broken_files(64);

@@ -57,6 +57,44 @@ TEST_F(Eval, MeasuresAModel) {
     EXPECT_EQ(found["worst"].size(), 24 - correct);
 }
 
+// A list in another order than the numbers that its classes are called by: names decide, whatever
+// the data set is, and a line says so where positions were possible.
+TEST_F(Eval, ClassesThatAreNumbersAreMatchedByName) {
+    std::string table = "path,label\n";
+    for (int c = 0; c < 3; ++c)
+        for (int i = 0; i < 4; ++i) {
+            const std::string name = std::to_string(c) + "/" + std::to_string(i) + ".png";
+            data_test::put_image(folder_ / "numbers" / name, 60 * c + i);
+            table += "numbers/" + name + "," + std::to_string(c) + "\n";
+        }
+    write("list.csv", table);
+    write("classes.txt", "2\n0\n1\n");
+    Model model = tiny_cait("1");
+    model.set_classes({"2", "0", "1"});
+    model.save(folder_ / "numbers.safetensors");
+    const auto eval = [&](const std::string& uri) {
+        return cait({"eval", "--json", "--weights", path("numbers.safetensors"), "--data", uri});
+    };
+    const auto scores = [](const Finished& run) {
+        EXPECT_EQ(run.status, 0) << run.err;
+        const nlohmann::json found = nlohmann::json::parse(run.out);
+        return std::pair(found["top1"].get<double>(), found["loss"].get<double>());
+    };
+    const std::string list = "?classes=" + path("classes.txt");
+    const Finished folder = eval("folder:" + path("numbers") + list);
+    const Finished table_run = eval("csv:" + path("list.csv") + list);
+    EXPECT_EQ(scores(table_run), scores(folder));
+    EXPECT_EQ(folder.err, "");
+    EXPECT_THAT(table_run.err, AllOf(HasSubstr("note: " + path("list.csv")),
+                                     HasSubstr("labels are taken for names of classes")));
+    // By the model's names alone.
+    const Finished plain = eval("csv:" + path("list.csv"));
+    EXPECT_EQ(scores(plain), scores(folder));
+    EXPECT_THAT(plain.err, HasSubstr("labels are taken for names of classes"));
+    EXPECT_THAT(cait({"data", "stats", "csv:" + path("list.csv") + list}).err,
+                HasSubstr("labels are taken for names of classes"));
+}
+
 // Table 3.3 of the thesis, in one evaluation.
 TEST_F(Eval, TellsWhatEachOfTwoHeadsGetsRight) {
     Model::create("deit_tiny_distilled_patch16_224",

@@ -97,6 +97,30 @@ TEST_F(Predict, AFileGivesTheClassesTheirNames) {
                 HasSubstr("green thing "));
 }
 
+// A device, or a program that never ends a line.
+TEST_F(Predict, AListIsLimited) {
+    const Words words = Words{"predict", "-"} + kWeights;
+    const auto fed = [&](const std::string& source) {
+        return by_shell(source + " | \"$@\"", words);
+    };
+    const std::pair<Finished, const char*> runs[] = {
+        {by_shell("\"$@\" < /dev/zero", words), "standard input:1: expected text, found a byte"},
+        {fed("tr '\\0' x < /dev/zero"), "standard input:1: expected at most 4096 bytes in a line"},
+        {fed("(echo one; tr '\\0' '\\n' < /dev/zero)"), "at most 10000000 lines"}};
+    for (const auto& [run, message] : runs) {
+        EXPECT_EQ(run.status, 1);
+        EXPECT_THAT(run.err, AllOf(HasSubstr("cait: "), HasSubstr(message)));
+        EXPECT_EQ(run.out, "");
+    }
+    if (!kSanitized) {
+        EXPECT_LT(runs[0].first.peak_kilobytes, 100'000);
+        EXPECT_LT(runs[1].first.peak_kilobytes, 100'000);
+    }
+    write("list.txt", path("a.png") + "\n" + std::string(5000, 'x') + "\n");
+    expect_refused(cait(Words{"predict", path("list.txt")} + kWeights), 1,
+                   {"list.txt:2: expected at most 4096 bytes in a line"});
+}
+
 TEST_F(Predict, WrongWordsAreFoundBeforeAnythingIsRead) {
     expect_refused(cait({"predict", "--weights", path("none.pth")}), 2, {"image files or --data"});
 }

@@ -60,6 +60,20 @@ TEST_F(Serve, SaysWhoItIsAndWhatItServes) {
     EXPECT_EQ(stop(), 0);
 }
 
+// Finite values that cannot be computed with are the request's mistake; others are not disturbed.
+TEST_F(Serve, InputsThatOverflowAreRefused) {
+    start();
+    json body = infer_body(2);
+    const std::vector<float> image = one_sided_image(Model::load(path("tiny.safetensors")), 3e38F);
+    for (std::size_t i = 0; i < image.size(); ++i) body["inputs"][0]["data"][i] = image[i];
+    const Answer refused = ask("POST", "/v2/models/tiny/infer", body.dump());
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_THAT(refused.body,
+                AllOf(HasSubstr("input images: image 0: output logits: expected finite values"),
+                      HasSubstr("the input's values reach 3e+38")));
+    EXPECT_EQ(ask("POST", "/v2/models/tiny/infer", infer_body(2).dump()).status, 200);
+}
+
 TEST_F(Serve, AnswersAsPredictDoes) {
     data_test::put(folder_ / "a.png", photo_);
     start();

@@ -36,6 +36,18 @@ inline Model tiny_cait(const std::string& residual_init = "1e-5") {
                                             {"classes", "3"}});
 }
 
+// An image of such a model, of plus or minus `value`, whose signs are those of the weights that
+// make the first channel of a patch: the sums overflow where `value` is near the largest float.
+inline std::vector<float> one_sided_image(const Model& model, float value) {
+    const Tensor weights = model.weights().at("patch_embed.proj.weight");  // [D, 3, 8, 8]
+    std::vector<float> image(std::size_t{3} * 16 * 16);
+    for (std::size_t i = 0; i < image.size(); ++i) {
+        const std::size_t c = i / 256, y = i / 16 % 8, x = i % 8;
+        image[i] = weights.floats()[c * 64 + y * 8 + x] < 0 ? -value : value;
+    }
+    return image;
+}
+
 // A safetensors file with another text in place of `mark` in its header, as our writer would not
 // write it.
 inline std::string with_text(std::string file, const std::string& mark, const std::string& text) {

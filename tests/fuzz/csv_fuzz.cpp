@@ -1,13 +1,35 @@
 // Any text may be refused with cait::Error; everything else that escapes is a finding. Fields that
-// are written again must come back.
+// are written again must come back. The labels of the data set that a table is must be classes of
+// it, and so they must with the text itself as the list of classes.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "as_file.h"
 #include "cait/error.h"
+#include "data/sources/csv_dataset.h"
 #include "data/sources/csv_reader.h"
+
+namespace {
+
+void check_labels(const cait::Dataset& dataset) {
+    for (std::size_t i = 0; i < dataset.size(); ++i)
+        if (dataset.classes().size() <= std::size_t(dataset.label(i))) std::abort();
+}
+
+void open_table(const std::filesystem::path& file) {
+    try {
+        const cait::DatasetPtr dataset = cait::open_csv_dataset(
+            cait::parse_dataset_uri("csv:" + file.string()), cait::Split::any);
+        check_labels(*dataset);
+        check_labels(*cait::with_classes(dataset, cait::read_class_file(file)));
+    } catch (const cait::Error&) {
+    }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {
@@ -24,5 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
     } catch (const cait::Error&) {
     }
+    const cait::AsFile file(data, size);
+    open_table(file.path());
     return 0;
 }

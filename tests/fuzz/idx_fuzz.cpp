@@ -2,6 +2,7 @@
 // byte says how many of the others are the images, the rest are the labels.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 #include "as_file.h"
 #include "cait/error.h"
@@ -18,7 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                                    "?labels=" + second.path().string()),
                            cait::Split::any);
         for (std::size_t i = 0; i < std::min<std::size_t>(dataset->size(), 16); ++i)
-            dataset->image(i);
+            if (dataset->image(i).pixels.empty() ||
+                dataset->classes().size() <= std::size_t(dataset->label(i)))
+                std::abort();
     } catch (const cait::Error&) {
     }
     return 0;

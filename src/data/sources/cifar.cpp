@@ -34,6 +34,9 @@ struct ByteLevel {
     std::string name;
     std::size_t byte = 0;
     ClassList classes;
+    // Of all records, read once, checked and used from here: somebody may write into what is
+    // mapped.
+    std::vector<std::uint8_t> labels = {};
 };
 
 class CifarDataset final : public Dataset {
@@ -44,13 +47,9 @@ public:
         : Dataset(std::move(source), find(levels, chosen)->classes),
           record_(label_bytes + kPixels),
           levels_(std::move(levels)),
-          label_at_(find(levels_, chosen)->byte) {
+          chosen_(std::size_t(find(levels_, chosen) - levels_.begin())) {
         for (const fs::path& path : paths) add_file(path);
-        for (const ByteLevel& level : levels_)
-            for (std::size_t i = 0; i < size_; ++i)
-                if (byte(i, level.byte) >= std::int64_t(level.classes.names.size()))
-                    throw Error(fmt::format("{}: label {}: expected less than {}", name(i),
-                                            byte(i, level.byte), level.classes.names.size()));
+        for (ByteLevel& level : levels_) read_labels(level);
     }
 
     std::size_t size() const noexcept override { return size_; }
@@ -60,7 +59,9 @@ public:
         return fmt::format("{}: record {}", file.path.string(), i - file.first);
     }
 
-    std::int64_t label(std::size_t i) const override { return byte(i, label_at_); }
+    std::int64_t label(std::size_t i) const override {
+        return std::int64_t(levels_[chosen_].labels[i]);
+    }
 
     std::vector<std::string> levels() const override {
         std::vector<std::string> names;
@@ -71,9 +72,7 @@ public:
     LabelLevel level(const std::string& wanted) const override {
         const auto found = find(levels_, wanted);
         if (found == levels_.end()) no_level(wanted);
-        LabelLevel result{found->name, found->classes, {}};
-        for (std::size_t i = 0; i < size_; ++i) result.labels.push_back(byte(i, found->byte));
-        return result;
+        return {found->name, found->classes, {found->labels.begin(), found->labels.end()}};
     }
 
     void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
@@ -96,8 +95,16 @@ private:
         return std::ranges::find(levels, name, &ByteLevel::name);
     }
 
-    std::int64_t byte(std::size_t i, std::size_t at) const {
-        return std::int64_t(std::uint8_t(record(i)[at]));
+    void read_labels(ByteLevel& level) const {
+        const std::size_t classes = level.classes.names.size();
+        level.labels.reserve(size_);
+        for (std::size_t i = 0; i < size_; ++i) {
+            const auto label = std::uint8_t(record(i)[level.byte]);
+            if (label >= classes)
+                throw Error(
+                    fmt::format("{}: label {}: expected less than {}", name(i), label, classes));
+            level.labels.push_back(label);
+        }
     }
 
     void add_file(const fs::path& path) {
@@ -123,7 +130,7 @@ private:
 
     std::size_t record_;
     std::vector<ByteLevel> levels_;
-    std::size_t label_at_;
+    std::size_t chosen_;  // of the levels, label()'s
     std::size_t size_ = 0;
     std::vector<RecordFile> files_;
 };

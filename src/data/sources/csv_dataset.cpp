@@ -7,6 +7,7 @@
 
 #include "cait/error.h"
 #include "core/atomic_file.h"
+#include "core/counted_memory.h"
 #include "core/display_name.h"
 #include "core/file_bytes.h"
 #include "data/sources/csv_reader.h"
@@ -54,6 +55,8 @@ std::vector<std::string> level_columns(const DatasetUri& uri) {
 
 DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
     const std::string text = read_text(uri.path, kLargestTable);
+    CountedMemory memory(uri.path);
+    memory.add(text.size());
     CsvReader reader(text, uri.path);
     std::vector<std::string> row;
     if (!reader.next(row))
@@ -77,8 +80,11 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
             if (row[read[i].at].empty())
                 throw Error(
                     fmt::format("{}: the {} is empty", where(), i == 0 ? "label" : levels[i - 1]));
+            for (int times = 0; times < 2; ++times)  // the distinct ones are kept once more
+                memory.add_text(row[read[i].at]);
             read[i].values.push_back(row[read[i].at]);
         }
+        memory.add_text(row[path]);
         list.files.push_back(std::move(row[path]));
     }
     IndexedLabels indexed = index_labels(read.front().values);

@@ -9,6 +9,13 @@
 
 namespace cait {
 
+namespace {
+
+constexpr std::size_t kLongestField = std::size_t{1} << 16;
+constexpr std::size_t kMostFields = 10'000;  // of a row
+
+}  // namespace
+
 CsvReader::CsvReader(std::string_view text, std::string file)
     : text_(text), file_(std::move(file)) {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // spreadsheets like to write it
@@ -19,7 +26,9 @@ std::string CsvReader::field() {
     if (position_ == text_.size() || text_[position_] != '"') {
         const std::size_t begin = position_;
         position_ = std::min(text_.find_first_of(",\r\n", begin), text_.size());
-        return std::string(text_.substr(begin, position_ - begin));
+        const std::string_view value = text_.substr(begin, position_ - begin);
+        check_field(value, line_);
+        return std::string(value);
     }
     std::string value;
     const std::size_t opened = line_;
@@ -33,11 +42,21 @@ std::string CsvReader::field() {
             ++position_;
         }
         value += c;
+        if (value.size() > kLongestField) break;
     }
+    check_field(value, opened);
     ++position_;
     if (position_ < text_.size() && text_.find_first_of(",\r\n", position_) != position_)
         throw Error(fmt::format("{}:{}: expected a comma after a quoted field", file_, line_));
     return value;
+}
+
+void CsvReader::check_field(std::string_view value, std::size_t line) const {
+    if (value.size() > kLongestField)
+        throw Error(fmt::format("{}:{}: expected at most {} bytes in a field, found more", file_,
+                                line, kLongestField));
+    if (value.find('\0') != std::string_view::npos)
+        throw Error(fmt::format("{}:{}: expected text, found a byte of value 0", file_, line));
 }
 
 bool CsvReader::next(std::vector<std::string>& fields) {
@@ -49,6 +68,9 @@ bool CsvReader::next(std::vector<std::string>& fields) {
     fields.push_back(field());
     while (position_ < text_.size() && text_[position_] == ',') {
         ++position_;
+        if (fields.size() == kMostFields)
+            throw Error(fmt::format("{}:{}: expected at most {} fields in a row, found more", file_,
+                                    row_line_, kMostFields));
         fields.push_back(field());
     }
     return true;

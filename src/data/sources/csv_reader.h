@@ -12,12 +12,14 @@ public:
     // `text` must outlive the reader; `file` opens error messages.
     CsvReader(std::string_view text, std::string file);
 
-    // The next row that is not blank; false at the end. Throws Error for a broken quote.
+    // The next row that is not blank; false at the end. Throws Error for a broken quote, a zero
+    // byte, and fields or rows that are too long.
     bool next(std::vector<std::string>& fields);
     std::size_t line() const noexcept { return row_line_; }  // on which the last row started
 
 private:
     std::string field();
+    void check_field(std::string_view value, std::size_t line) const;
 
     std::string_view text_;
     std::string file_;

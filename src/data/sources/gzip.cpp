@@ -26,9 +26,11 @@ public:
     ~Inflater() { inflateEnd(&stream_); }
 
     // Grows with what comes: neither a claim nor a ratio is believed.
-    std::vector<std::byte> run(std::span<const std::byte> bytes, std::size_t most) {
+    std::vector<std::byte> run(std::span<const std::byte> bytes, std::size_t most,
+                               std::size_t likely = 0) {
         constexpr std::size_t kFirst = std::size_t{1} << 16;
         std::vector<std::byte> out;
+        out.reserve(std::min(most, likely));
         pass(bytes, most, [&](std::size_t written) {
             if (written == out.size()) out.resize(std::min(most, std::max(kFirst, 2 * written)));
             return std::span(out).subspan(written);
@@ -85,8 +87,8 @@ bool is_gzip(std::span<const std::byte> bytes) noexcept {
 }
 
 std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most,
-                              const std::string& file) {
-    return Inflater(kGzipWindow, file).run(bytes, most);
+                              const std::string& file, std::size_t likely) {
+    return Inflater(kGzipWindow, file).run(bytes, most, likely);
 }
 
 std::size_t gunzipped_size(std::span<const std::byte> bytes, std::size_t most,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include "core/mapped_file.h"
 #include "core/memory_budget.h"
 #include "data/sources/gzip.h"
+#include "image/codec/decode_memory.h"
+#include "image/codec/image_limits.h"
 #include "image/ops/colour_convert.h"
 #include "image/view.h"
 
@@ -29,6 +32,8 @@ struct Unpacked {
     MemoryShare memory;
     std::vector<std::byte> bytes;
 };
+
+using ExtentsCheck = std::function<void(const std::vector<std::size_t>&)>;
 
 // The bytes of an IDX file, mapped or unpacked, and its extents.
 struct IdxArray {
@@ -81,11 +86,12 @@ std::shared_ptr<Unpacked> unpack(std::span<const std::byte> bytes, std::size_t t
     auto unpacked = std::make_shared<Unpacked>();
     unpacked->memory = MemoryBudget::of_process().keep(total, file + ": unpacking");
     if (total > kCountedFirst) count();
-    unpacked->bytes = gunzip(bytes, total + 1, file);
+    unpacked->bytes = gunzip(bytes, total + 1, file, total + 1);
     return unpacked;
 }
 
-IdxArray read_idx(const fs::path& path) {
+// `check` sees the extents before anything is unpacked.
+IdxArray read_idx(const fs::path& path, const ExtentsCheck& check) {
     constexpr std::size_t kLargestHeader = 20;
     const auto mapping = MappedFile::open(path);
     const bool packed = is_gzip(mapping->bytes());
@@ -101,6 +107,7 @@ IdxArray read_idx(const fs::path& path) {
     if (__builtin_add_overflow(total, header, &total) ||
         total == std::numeric_limits<std::size_t>::max())
         throw Error(fmt::format("{}: IDX extents overflow", file));
+    check(array.extents);
 
     std::span<const std::byte> bytes = mapping->bytes();
     array.owner = mapping;
@@ -114,9 +121,18 @@ IdxArray read_idx(const fs::path& path) {
     return array;
 }
 
+// Bytes of an image that is read without asking whether there is room for it.
+constexpr std::size_t kSmall = std::size_t{1} << 16;
+
+// Read once, checked and used from here: somebody may write into a file that is mapped.
+struct IdxLabels {
+    MemoryShare memory;
+    std::vector<std::uint8_t> values;
+};
+
 class IdxDataset final : public Dataset {
 public:
-    IdxDataset(const fs::path& file, IdxArray images, IdxArray labels, ClassList classes)
+    IdxDataset(const fs::path& file, IdxArray images, IdxLabels labels, ClassList classes)
         : Dataset(file.string(), std::move(classes)),
           images_(std::move(images)),
           labels_(std::move(labels)) {}
@@ -125,15 +141,22 @@ public:
     std::string name(std::size_t i) const override {
         return fmt::format("{}: image {}", source(), i);
     }
-    std::int64_t label(std::size_t i) const override { return labels_.values[i]; }
+    std::int64_t label(std::size_t i) const override { return std::int64_t(labels_.values[i]); }
 
     void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
         const std::size_t pixels = images_.extents[1] * images_.extents[2];
         const std::size_t stored = images_.extents.size() == 4 ? images_.extents[3] : 1;
         const std::uint8_t* from = images_.values + i * pixels * stored;
         const bool spread = stored == 1 && options.channels == 3;
-        reshape(out, std::int64_t(images_.extents[2]), std::int64_t(images_.extents[1]),
-                spread ? 3 : std::int64_t(stored));
+        const auto width = std::int64_t(images_.extents[2]);
+        const auto height = std::int64_t(images_.extents[1]);
+        const std::size_t channels = spread ? 3 : stored;
+        MemoryShare memory;
+        if (pixels * channels > kSmall) {  // thousands of digits a second need no account
+            check_image_size(width, height, name(i), options.limits);
+            memory = memory_to_decode(pixels * channels, name(i));
+        }
+        reshape(out, width, height, std::int64_t(channels));
         std::uint8_t* to = out.pixels.data();
         if (!spread)
             std::memcpy(to, from, pixels * stored);
@@ -145,23 +168,32 @@ public:
 
 private:
     IdxArray images_;
-    IdxArray labels_;
+    IdxLabels labels_;
 };
 
-void check(const IdxArray& images, const IdxArray& labels, const fs::path& image_file,
-           const fs::path& label_file) {
-    constexpr std::size_t kLongestSide = 65535;
-    const auto& e = images.extents;
-    const bool colour = e.size() == 4;
-    if ((e.size() != 3 && !colour) || e[0] == 0 || e[1] == 0 || e[2] == 0 || e[1] > kLongestSide ||
-        e[2] > kLongestSide || (colour && e[3] != 1 && e[3] != 3))
-        throw Error(
-            fmt::format("{}: expected images × height × width with at least one image, "
-                        "found {}",
-                        image_file.string(), fmt::join(e, " × ")));
-    if (labels.extents.size() != 1 || labels.extents[0] != e[0])
-        throw Error(fmt::format("{}: expected {} labels, found {}", label_file.string(), e[0],
-                                fmt::join(labels.extents, " × ")));
+IdxArray read_images(const fs::path& path) {
+    return read_idx(path, [&](const std::vector<std::size_t>& e) {
+        const bool colour = e.size() == 4;
+        if ((e.size() != 3 && !colour) || e[0] == 0 || e[1] == 0 || e[2] == 0 ||
+            (colour && e[3] != 1 && e[3] != 3))
+            throw Error(
+                fmt::format("{}: expected images × height × width with at least one image, "
+                            "found {}",
+                            path.string(), fmt::join(e, " × ")));
+        check_image_size(std::int64_t(e[2]), std::int64_t(e[1]), path.string(), {});
+    });
+}
+
+IdxLabels read_labels(const fs::path& path, std::size_t count) {
+    const IdxArray array = read_idx(path, [&](const std::vector<std::size_t>& e) {
+        if (e.size() != 1 || e[0] != count)
+            throw Error(fmt::format("{}: expected {} labels, found {}", path.string(), count,
+                                    fmt::join(e, " × ")));
+    });
+    IdxLabels labels;
+    labels.memory = MemoryBudget::of_process().keep(count, path.string() + ": labels");
+    labels.values.assign(array.values, array.values + count);
+    return labels;
 }
 
 // "train" and "images-idx3" make train-images-idx3-ubyte, perhaps with .gz, perhaps spelt with a
@@ -183,11 +215,9 @@ std::optional<fs::path> find_array(const fs::path& folder, const std::string& pa
 // `names` empty: numbered by the labels that occur.
 DatasetPtr open_arrays(const fs::path& image_file, const fs::path& label_file,
                        std::vector<std::string> names) {
-    IdxArray images = read_idx(image_file);
-    IdxArray labels = read_idx(label_file);
-    check(images, labels, image_file, label_file);
-    const std::span<const std::uint8_t> values(labels.values, labels.extents[0]);
-    const auto highest = std::size_t(*std::ranges::max_element(values));
+    IdxArray images = read_images(image_file);
+    IdxLabels labels = read_labels(label_file, images.extents[0]);
+    const auto highest = std::size_t(*std::ranges::max_element(labels.values));
     ClassList classes{std::move(names), false};
     if (classes.names.empty()) {
         classes.numbered = true;

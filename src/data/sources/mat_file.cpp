@@ -41,6 +41,8 @@ constexpr std::uint8_t kSparseClass = 5;  // and above it numbers
 constexpr std::size_t kHeader = 128;
 constexpr std::size_t kLargest = std::size_t{1} << 25;     // the Cars devkit unpacks to 7 MB
 constexpr std::size_t kMostValues = std::size_t{1} << 20;  // of one array of numbers
+constexpr std::size_t kHighestRank = 32;
+constexpr std::size_t kMostNames = 10'000;  // of variables, and of the fields of a struct
 
 struct Element {
     std::uint32_t type = 0;
@@ -84,6 +86,9 @@ public:
         if (flags.bytes.size() < 8) fail("broken array flags");
         result.kind = std::uint8_t(flags.bytes[0]);
         const Element extents = inside.next();
+        if (extents.bytes.size() / 4 > kHighestRank)
+            fail(fmt::format("expected at most {} dimensions, found {}", kHighestRank,
+                             extents.bytes.size() / 4));
         result.count = 1;
         for (std::size_t i = 0; i + 4 <= extents.bytes.size(); i += 4) {
             std::uint32_t extent = 0;
@@ -151,6 +156,9 @@ std::vector<std::string> field_names(Cursor& cursor) {
     if (width_element.bytes.size() == 4) std::memcpy(&width, width_element.bytes.data(), 4);
     const Element names = cursor.next();
     if (width == 0 || names.bytes.size() % width != 0) cursor.fail("broken field names");
+    if (names.bytes.size() / width > kMostNames)
+        cursor.fail(fmt::format("expected at most {} fields, found {}", kMostNames,
+                                names.bytes.size() / width));
     std::vector<std::string> fields;
     for (std::size_t i = 0; i < names.bytes.size(); i += width) {
         const auto* text = reinterpret_cast<const char*>(names.bytes.data() + i);
@@ -172,8 +180,10 @@ MatFile::MatFile(std::span<const std::byte> bytes, std::string file)
     if (bytes.size() < kHeader || bytes[126] != std::byte{'I'} || bytes[127] != std::byte{'M'})
         throw Error(fmt::format("{}: expected a MATLAB level 5 file", file_));
     Cursor top(bytes.subspan(kHeader), file_);
-    while (!top.at_end()) {
+    for (std::size_t count = 0; !top.at_end(); ++count) {
         const Element element = top.next();
+        if (count == kMostNames)
+            top.fail(fmt::format("expected at most {} variables, found more", kMostNames));
         if (element.type == mat_compressed) {
             // One byte more than there is room for tells too much from just enough.
             std::vector<std::byte> plain = inflate_zlib(element.bytes, room_ + 1, file_);

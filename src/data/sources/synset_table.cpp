@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <sstream>
 #include <utility>
 
 #include "cait/error.h"
@@ -12,21 +11,22 @@
 #include "core/file_bytes.h"
 #include "data/class_list.h"
 #include "data/sources/mat_file.h"
+#include "data/text_lines.h"
 
 namespace cait {
 
 namespace {
 
-std::vector<Synset> parse_text(const std::string& text, const std::string& file) {
+std::vector<Synset> read_pairs(const std::filesystem::path& path) {
     std::vector<Synset> synsets;
-    std::istringstream lines(text);
-    std::string line;
-    for (std::size_t number = 1; std::getline(lines, line); ++number) {
-        std::istringstream words(line);
-        std::string first;
-        std::string second;
-        if (!(words >> first)) continue;
-        words >> second;
+    const std::string file = path.string();
+    std::size_t number = 0;
+    for (const std::string& line : read_lines(path)) {
+        ++number;
+        const std::vector<std::string> words = words_of(line);
+        if (words.empty()) continue;
+        std::string first = words[0];
+        std::string second = words.size() > 1 ? words[1] : std::string();
         if (plain_number(first)) std::swap(first, second);
         const auto id = plain_number(second);
         if (!id || *id < 1 || plain_number(first))
@@ -57,7 +57,7 @@ std::vector<Synset> parse_meta_mat(std::span<const std::byte> bytes, const std::
 
 std::vector<Synset> read_synset_table(const std::filesystem::path& path) {
     if (path.extension() == ".mat") return parse_meta_mat(read_bytes(path), path.string());
-    return parse_text(read_text(path), path.string());
+    return read_pairs(path);
 }
 
 }  // namespace cait

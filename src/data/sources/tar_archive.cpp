@@ -15,6 +15,7 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kBlock = 512;
+constexpr std::size_t kLongestHeader = std::size_t{1} << 20;  // extended: long names, mostly
 
 struct Field {
     std::size_t begin, size;
@@ -94,6 +95,11 @@ std::span<const std::byte> TarReader::take(std::uint64_t size, std::string_view 
     return result;
 }
 
+void TarReader::fail_long(const std::string& name) const {
+    throw Error(fmt::format("{}: {}: expected an extended header of at most {} bytes, found more",
+                            file_, display_name(name), kLongestHeader));
+}
+
 // "27 path=some/long/name\n": length of the whole record, key, value.
 void TarReader::read_pax(std::string_view records) {
     while (!records.empty()) {
@@ -125,7 +131,8 @@ void TarReader::read_pax(std::string_view records) {
 bool TarReader::next(TarMember& member) {
     while (bytes_.size() - position_ >= kBlock) {
         const std::size_t at = position_;
-        const std::string_view block = text_of(bytes_.subspan(at, kBlock));
+        // A copy: what the checksum was right for is what is used, whoever writes into the file.
+        const std::string block(text_of(bytes_.subspan(at, kBlock)));
         // The end is marked by blocks of zeros; cat a.tar b.tar is not one archive.
         if (block.find_first_not_of('\0') == std::string_view::npos) return false;
         const auto stated = number(block, kChecksum);
@@ -142,12 +149,14 @@ bool TarReader::next(TarMember& member) {
         const bool empty = type >= '1' && type <= '6';
         const auto content = take(empty ? 0 : *size, name);
         if (type == 'x') {
-            read_pax(text_of(content));
+            if (content.size() > kLongestHeader) fail_long(name);
+            read_pax(std::string(text_of(content)));
             continue;
         }
         if (type == 'L') {
-            const std::string_view text = text_of(content);
-            next_name_ = std::string(text.substr(0, text.find('\0')));
+            if (content.size() > kLongestHeader) fail_long(name);
+            next_name_ = std::string(text_of(content));
+            next_name_.resize(std::min(next_name_.find('\0'), next_name_.size()));
             continue;
         }
         if (type == 'g' || type == 'K') continue;

@@ -32,6 +32,7 @@ public:
 private:
     std::span<const std::byte> take(std::uint64_t size, std::string_view what);
     void read_pax(std::string_view records);
+    [[noreturn]] void fail_long(const std::string& name) const;
 
     std::span<const std::byte> bytes_;
     std::string file_;

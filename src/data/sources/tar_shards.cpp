@@ -9,8 +9,10 @@
 
 #include "cait/error.h"
 #include "core/display_name.h"
+#include "core/file_bytes.h"
 #include "core/file_guard.h"
 #include "core/mapped_file.h"
+#include "core/memory_budget.h"
 #include "data/sources/shard_names.h"
 #include "data/sources/tar_archive.h"
 #include "image/codec/image_name.h"
@@ -20,6 +22,8 @@ namespace cait {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kLongestLabel = std::size_t{1} << 20;  // JSON that holds it, captions
 
 struct Shard {
     std::string path;
@@ -48,12 +52,10 @@ public:
     }
     std::int64_t label(std::size_t i) const override { return labels_[i]; }
     void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
-        decode_image_into(out, samples_[i].bytes, name(i), options);
+        decode_image_into(out, copy_of(i), name(i), options);
     }
     std::optional<EncodedImage> encoded(std::size_t i) const override {
-        const auto bytes = samples_[i].bytes;
-        return EncodedImage{std::string(extension_of(samples_[i].member)),
-                            {bytes.begin(), bytes.end()}};
+        return EncodedImage{std::string(extension_of(samples_[i].member)), copy_of(i)};
     }
     std::vector<std::size_t> stretches() const override {
         std::vector<std::size_t> firsts;
@@ -62,6 +64,16 @@ public:
     }
 
 private:
+    // Decoders check a header and read it again: what is mapped could have changed meanwhile.
+    std::vector<std::byte> copy_of(std::size_t i) const {
+        const std::span<const std::byte> bytes = samples_[i].bytes;
+        if (bytes.size() > kLargestFile)
+            throw Error(fmt::format("{}: expected at most {} bytes, found {}", name(i),
+                                    kLargestFile, bytes.size()));
+        const MemoryShare memory = MemoryBudget::of_process().reserve(bytes.size(), name(i));
+        return {bytes.begin(), bytes.end()};
+    }
+
     std::vector<Shard> shards_;
     std::vector<TarSample> samples_;
     std::vector<std::int64_t> labels_;
@@ -132,8 +144,12 @@ private:
             if (label_rank_ == 0)
                 throw Error(
                     fmt::format("{}: has no label: expected {}.cls, .json or .txt", where, key_));
-            const std::string_view text(reinterpret_cast<const char*>(label_.bytes.data()),
-                                        label_.bytes.size());
+            if (label_.bytes.size() > kLongestLabel)
+                throw Error(fmt::format("{}: {}: expected a label of at most {} bytes, found {}",
+                                        shard_->path, label_.name, kLongestLabel,
+                                        label_.bytes.size()));
+            const std::string text(reinterpret_cast<const char*>(label_.bytes.data()),
+                                   label_.bytes.size());
             std::string label = label_rank_ == 2
                                     ? json_label(text, shard_->path + ": " + label_.name)
                                     : std::string(trimmed(text));
@@ -173,7 +189,7 @@ void apply_class_file(const fs::path& file, IndexedLabels& indexed) {
     const std::string where = file.string();
     const std::vector<std::int64_t> map =
         indexed.classes.numbered ? map_numbered_classes(indexed.classes, names.size(), where)
-                                 : map_classes(indexed.classes, names, where);
+                                 : map_classes(indexed.classes, names, where).positions;
     for (std::int64_t& label : indexed.labels) label = map[std::size_t(label)];
     indexed.classes = {std::move(names), false};
 }

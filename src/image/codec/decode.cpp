@@ -12,6 +12,7 @@
 #include "image/codec/decode_png.h"
 #include "image/codec/decode_webp.h"
 #include "image/codec/foreign_format.h"
+#include "image/codec/image_limits.h"
 #include "image/ops/colour_convert.h"
 #include "image/ops/orient.h"
 
@@ -63,21 +64,8 @@ ImageInfo info_of(const WebpFile& file) {
             file.orientation()};
 }
 
-// Resizing weighs every pixel of a row or column, so a line of millions of pixels costs seconds and
-// gigabytes where a square of them costs nothing. No JPEG or WebP can be longer than this.
-constexpr std::int64_t kLongestSide = 65'535;
-
 void check_size(const ImageInfo& info, const std::string& name, const DecodeLimits& limits) {
-    if (info.width > kLongestSide || info.height > kLongestSide)
-        throw ImageError(ImageError::Why::too_large,
-                         fmt::format("{}: expected at most {} pixels a side, found {}x{}", name,
-                                     kLongestSide, info.width, info.height));
-    // Both are below 2^32 and positive, so that only the product needs care.
-    const std::uint64_t pixels = std::uint64_t(info.width) * std::uint64_t(info.height);
-    if (pixels > std::uint64_t(std::max<std::int64_t>(limits.pixels, 0)))
-        throw ImageError(ImageError::Why::too_large,
-                         fmt::format("{}: expected at most {} pixels, found {}x{}", name,
-                                     limits.pixels, info.width, info.height));
+    check_image_size(info.width, info.height, name, limits);
 }
 
 // Decodes to RGB, or to grey where the file is grey and that is wanted; returns the orientation.

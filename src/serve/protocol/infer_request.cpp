@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/display_name.h"
+#include "measure/finite_logits.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/tensor_json.h"
 
@@ -252,10 +253,12 @@ void read_inputs(InferRequest& result, RequestJson& parsed, std::string_view bin
     BinaryPart binary(binary_bytes);
     RawInput input = raw_input(inputs->front(), parsed.data.front(), binary);
     binary.check_end();
-    if (input.name == kImagesInput)
+    if (input.name == kImagesInput) {
         result.images = images_of(input, model);
-    else
+        result.largest = largest_magnitude(result.images.floats());
+    } else {
         result.encoded = encoded_of(input);
+    }
 }
 
 void read_outputs(InferRequest& result, const json& tree, const ServedModel& model) {

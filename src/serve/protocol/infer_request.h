@@ -25,6 +25,7 @@ struct RequestedOutput {
 struct InferRequest {
     std::string id{};
     Tensor images{};                     // one of these two is given
+    std::optional<float> largest{};      // magnitude of the values of `images`
     std::vector<std::string> encoded{};  // files
     std::vector<RequestedOutput> outputs{};
     std::optional<double> timeout{};  // seconds

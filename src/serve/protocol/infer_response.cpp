@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "measure/finite_logits.h"
 #include "measure/top_answers.h"
 
 namespace cait::serve {
@@ -79,10 +81,19 @@ Part part_of(const RequestedOutput& wanted, const Tensor& values, const ServedMo
     return part;
 }
 
-void check_finite(const Tensor& values, const std::string& name) {
-    for (const float value : values.floats())
-        if (!std::isfinite(value))
-            throw Error(fmt::format("output {}: expected finite values, found {}", name, value));
+// Values that were sent may be to blame, and then the request is.
+void check_finite(const Tensor& values, const std::string& name, const InferRequest& request) {
+    const auto bad =
+        std::ranges::find_if(values.floats(), [](float value) { return !std::isfinite(value); });
+    if (bad == values.floats().end()) return;
+    const auto each = std::ptrdiff_t(values.count() / values.shape()[0]);
+    const float largest = request.largest.value_or(0);
+    const std::string text =
+        fmt::format("input {}: image {}: output {}: expected finite values, found {}: {}",
+                    request.largest ? kImagesInput : kEncodedInput,
+                    (bad - values.floats().begin()) / each, name, *bad, overflow_reason(largest));
+    if (inputs_overflow(largest)) throw HttpError(400, text);
+    throw Error(text);
 }
 
 }  // namespace
@@ -96,7 +107,7 @@ Response infer_response(const InferRequest& request, const ServedModel& model,
     std::string bytes;
     for (const RequestedOutput& wanted : request.outputs) {
         const Tensor& values = outputs.at(wanted.name);
-        check_finite(values, wanted.name);
+        check_finite(values, wanted.name, request);
         std::string type;
         Shape shape;
         const Part part = part_of(wanted, values, model, type, shape);

@@ -12,7 +12,8 @@
 
 namespace cait::serve {
 
-// Throws Error where an output is not finite.
+// Throws where an output is not finite: HttpError(400) where values that were sent are so large
+// that they are to blame, Error otherwise.
 Response infer_response(const InferRequest& request, const ServedModel& model,
                         const std::map<std::string, Tensor>& outputs);
 

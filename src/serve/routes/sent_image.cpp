@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "measure/finite_logits.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/multipart.h"
 #include "serve/protocol/tensor_json.h"
@@ -59,7 +60,9 @@ Service::Prepare features_work(const ServedModelPtr& model,
         return Work{.taps = {"features"},
                     .images = prepared_images(*model, {sent.image}),
                     .format = [format](const auto& outputs) {
-                        return format(outputs.at("features").floats());
+                        const std::span<const float> features = outputs.at("features").floats();
+                        check_finite_values(features, "image", "feature");
+                        return format(features);
                     }};
     };
 }

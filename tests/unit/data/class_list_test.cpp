@@ -29,7 +29,7 @@ TEST(ClassList, ReadsPlainNumbersOnly) {
 
 TEST(ClassList, MapsByName) {
     const std::vector<std::string> known{"cat", "dog", "eel"};
-    EXPECT_THAT(map_classes({{"eel", "cat"}, false}, known, "val"), ElementsAre(2, 0));
+    EXPECT_THAT(map_classes({{"eel", "cat"}, false}, known, "val").positions, ElementsAre(2, 0));
     const Failure failure = failure_of([&] { map_classes({{"cat", "dgo"}, false}, known, "val"); });
     EXPECT_THAT(failure.message, HasSubstr("val: class 'dgo' is not among the 3 known classes"));
     EXPECT_THAT(failure.message, HasSubstr("nearest: 'dog'"));
@@ -38,8 +38,10 @@ TEST(ClassList, MapsByName) {
 
 TEST(ClassList, TakesNumbersAsPositionsWhenTheyAreNoNames) {
     const ClassList numbered{{"0", "2"}, true};
-    EXPECT_THAT(map_classes(numbered, {"a", "b", "c"}, "v2"), ElementsAre(0, 2));
-    EXPECT_THAT(map_classes(numbered, {"2", "1", "0"}, "v2"), ElementsAre(2, 0));
+    EXPECT_THAT(map_classes(numbered, {"a", "b", "c"}, "v2").positions, ElementsAre(0, 2));
+    EXPECT_THAT(map_classes(numbered, {"2", "1", "0"}, "v2").positions, ElementsAre(2, 0));
+    // Some are names, each in its own place: 0 to 9 and then letters.
+    EXPECT_THAT(map_classes(numbered, {"0", "1", "c"}, "v2").positions, ElementsAre(0, 2));
     EXPECT_THAT(error_of([&] {
                     map_classes(numbered, {"a", "b"}, "v2");
                 }),
@@ -49,6 +51,23 @@ TEST(ClassList, TakesNumbersAsPositionsWhenTheyAreNoNames) {
                     map_classes({{"0"}, false}, {"a"}, "f");
                 }),
                 HasSubstr("'0' is not among"));
+}
+
+TEST(ClassList, NamesThatAreNumbersWinAndSaySoWhereTheyCouldBePositions) {
+    const ClassList numbered{{"0", "2"}, true};
+    const ClassMap turned = map_classes(numbered, {"2", "1", "0"}, "v2");
+    EXPECT_EQ(turned.note,
+              "v2: labels are taken for names of classes, not for positions in their list: 0 is "
+              "class '0', not '2'");
+    EXPECT_EQ(map_classes(numbered, {"0", "1", "2"}, "v2").note, "");  // the same either way
+    EXPECT_EQ(map_classes(numbered, {"2", "0"}, "v2").note, "");       // 2 is no position
+    EXPECT_EQ(map_classes(numbered, {"a", "b", "c"}, "v2").note, "");  // no names
+    EXPECT_EQ(map_classes({{"0", "2"}, false}, {"2", "1", "0"}, "f").note, "");
+    // 2 is a name of another place, so that 0 cannot be a position.
+    EXPECT_THAT(error_of([&] {
+                    map_classes(numbered, {"1", "2", "3"}, "v2");
+                }),
+                HasSubstr("v2: class '0' is not among the 3 known classes"));
 }
 
 TEST(ClassList, ReadsFilesOfNames) {

@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "cait/error.h"
+#include "engine/packed_file.h"
 #include "support/near.h"
 #include "support/small_models.h"
 #include "unit/data/support.h"
@@ -153,6 +157,57 @@ TEST(Session, PackedWeightsAreKeptOnDiskAndCheckedAgainstTheModel) {
         EXPECT_TRUE(same_bits(run(model), expected)) << size;
     }
     std::filesystem::remove(file);
+}
+
+// Kernels would read beyond them.
+TEST(Session, PackedWeightsOfAnotherSizeAreNotUsed) {
+    const TemporaryFolder folder;
+    const auto file = folder / "packed";
+    const Model model = tiny();
+    const Tensor images = test::random_images(model.spec(), 2);
+    const Tensor expected = Session(model, {.cache = file}).run(images).at("logits");
+    const std::string whole = read_file(file);
+    std::uint64_t length = 0;
+    std::memcpy(&length, whole.data() + 16, sizeof length);
+    const nlohmann::json index = nlohmann::json::parse(whole.substr(64, length));
+    ASSERT_FALSE(index["matrices"].empty());
+    const std::vector<float> values(16, 0.7F);
+    for (const auto& [outputs, inputs, format] :
+         {std::tuple(1, 1, kernels::Format::f32), std::tuple(1, 1, kernels::Format::bf16),
+          std::tuple(16, 1, kernels::Format::f32), std::tuple(1, 16, kernels::Format::f32)}) {
+        kernels::PackedMatrix other;
+        other.pack(kernels::forward_source(values.data(), outputs, inputs), format);
+        std::map<std::string, engine::PackedEntry> matrices;
+        for (const auto& entry : index["matrices"])
+            matrices[entry["key"]] = engine::PackedEntry::of(other.view());
+        engine::PackedFile::write(file, matrices);
+        const Session session(model, {.cache = file});
+        EXPECT_THAT(session.notes(), testing::IsEmpty());  // it is whole
+        EXPECT_TRUE(same_bits(session.run(images).at("logits"), expected));
+    }
+}
+
+TEST(Session, DamagedPackedWeightsArePackedAgainWithANote) {
+    const TemporaryFolder folder;
+    const auto file = folder / "packed";
+    const Model model = tiny();
+    const Tensor images = test::random_images(model.spec(), 2);
+    const Tensor expected = Session(model).run(images).at("logits");
+    EXPECT_THAT(Session(model, {.cache = file}).notes(), testing::IsEmpty());
+    Session(model, {.cache = file}).run(images);
+    const std::string whole = read_file(file);
+    constexpr std::size_t kPlaces = 60;  // over the whole file
+    for (std::size_t place = 0; place < kPlaces; ++place) {
+        std::string bytes = whole;
+        const std::size_t at = place * (whole.size() - 1) / (kPlaces - 1);
+        bytes[at] = char(bytes[at] ^ 64);
+        write_file(file, bytes);
+        const Session session(model, {.cache = file});
+        ASSERT_EQ(session.notes().size(), 1U) << at;
+        EXPECT_THAT(session.notes()[0], AllOf(HasSubstr(file.string()), HasSubstr("damaged")));
+        EXPECT_TRUE(same_bits(session.run(images).at("logits"), expected)) << at;
+        EXPECT_EQ(read_file(file), whole) << at;
+    }
 }
 
 }  // namespace

@@ -45,6 +45,23 @@ TEST(Cifar, ReadsTheFiveBatchesInOrder) {
     EXPECT_EQ(dataset->encoded(0), std::nullopt);
 }
 
+// Large files stay mapped, and somebody may write into them.
+TEST(Cifar, LabelsAreThoseThatWereChecked) {
+    const TemporaryFolder folder;
+    put_cifar10(folder.path());
+    std::string records, other;
+    for (int i = 0; i < 400; ++i) {
+        records += record(std::string(1, char(i % 10)), 200, 100, 50);
+        other += record(std::string(1, '\xff'), 200, 100, 50);
+    }
+    ASSERT_GT(records.size(), std::size_t{1} << 20);
+    put(folder / "test_batch.bin", records);
+    const DatasetPtr dataset = open_dataset("cifar10:" + folder.path().string(), Split::test);
+    std::fstream(folder / "test_batch.bin", std::ios::binary | std::ios::in | std::ios::out)
+        << other;
+    for (int i = 0; i < 400; ++i) ASSERT_EQ(dataset->label(std::size_t(i)), i % 10);
+}
+
 TEST(Cifar, ReadsTheTestPartAndGrey) {
     const TemporaryFolder folder;
     put_cifar10(folder.path());

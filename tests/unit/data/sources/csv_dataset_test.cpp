@@ -30,11 +30,48 @@ TEST(Csv, ReadsQuotesLineEndsAndByteOrderMark) {
     EXPECT_THAT(error_of([] { rows_of("\"a\"b"); }), HasSubstr("expected a comma"));
 }
 
+TEST(Csv, RefusesWhatNoTableHas) {
+    const std::string most(65536, 'x');
+    EXPECT_THAT(rows_of("a\n" + most + "\n\"" + most + "\"\n"),
+                ElementsAre(ElementsAre("a"), ElementsAre(most), ElementsAre(most)));
+    for (const std::string& field : {most + "x", "\"" + most + "x\"", "\"" + most + "x"})
+        EXPECT_THAT(error_of([&] { rows_of("a\n" + field); }),
+                    HasSubstr("t.csv:2: expected at most 65536 bytes in a field, found more"));
+    EXPECT_THAT(error_of([] { rows_of("a\nb,c" + std::string(1, '\0')); }),
+                HasSubstr("t.csv:2: expected text, found a byte of value 0"));
+    EXPECT_EQ(rows_of("a" + std::string(9999, ',')).front().size(), 10'000U);
+    EXPECT_THAT(error_of([] { rows_of("a" + std::string(10'000, ',')); }),
+                HasSubstr("t.csv:1: expected at most 10000 fields in a row, found more"));
+}
+
 TEST(Csv, FieldsSurviveARoundTrip) {
     for (const std::string text : {"plain", "", "a,b", "say \"hi\"", "two\nlines", "\""}) {
         const std::string line = csv_field(text) + "," + csv_field("end") + "\n";
         EXPECT_THAT(rows_of(line), ElementsAre(ElementsAre(text, "end")));
     }
+}
+
+// A list of classes in another order than their numbers: names win.
+TEST(CsvDataset, ClassesThatAreNumbersAreNames) {
+    const TemporaryFolder folder;
+    put(folder / "list.csv", "path,label\na.png,0\nb.png,2\nc.png,1\n");
+    const std::string uri = "csv:" + (folder / "list.csv").string() + "?classes=";
+    const auto open = [&](const std::string& classes) {
+        put(folder / "classes.txt", classes);
+        return open_dataset(uri + (folder / "classes.txt").string());
+    };
+    const DatasetPtr turned = open("2\n0\n1\n");
+    EXPECT_THAT(turned->classes(), ElementsAre("2", "0", "1"));
+    EXPECT_THAT(labels_of(*turned), ElementsAre(1, 0, 2));
+    EXPECT_THAT(turned->notes(),
+                ElementsAre(HasSubstr("list.csv: labels are taken for names of classes")));
+    EXPECT_THAT(labels_of(*open("7\n2\n1\n0\n")), ElementsAre(3, 1, 2));
+    const DatasetPtr named = open("cat\ndog\neel\n");
+    EXPECT_THAT(labels_of(*named), ElementsAre(0, 2, 1));
+    EXPECT_TRUE(named->notes().empty());
+    EXPECT_TRUE(open("0\n1\n2\n")->notes().empty());
+    // The notes stay with what is made of it.
+    EXPECT_EQ(subset(turned, {0})->notes().size(), 1U);
 }
 
 TEST(CsvDataset, ReadsPathsRelativeToTheFile) {

@@ -70,6 +70,53 @@ TEST(Idx, ReadsColourAndFilesByName) {
     EXPECT_THAT(error_of([&] { open_dataset(uri); }), HasSubstr("?labels=FILE"));
 }
 
+// Large files stay mapped, and somebody may write into them.
+TEST(Idx, LabelsAreThoseThatWereChecked) {
+    const TemporaryFolder folder;
+    const std::uint32_t count = (1U << 20) + 100;
+    std::string values(count, '\3');
+    values.back() = '\1';
+    put(folder / "i", idx({count, 1, 1}, std::string(count, '\7')));
+    put(folder / "l", idx({count}, values));
+    const DatasetPtr dataset =
+        open_dataset("idx:" + (folder / "i").string() + "?labels=" + (folder / "l").string());
+    std::fstream(folder / "l", std::ios::binary | std::ios::in | std::ios::out)
+        << idx({count}, std::string(count, '\xff'));
+    EXPECT_EQ(dataset->label(0), 3);
+    EXPECT_EQ(dataset->label(count - 1), 1);
+}
+
+// A sparse file promises them for nothing.
+TEST(Idx, ImagesObeyTheLimitOfPixels) {
+    const TemporaryFolder folder;
+    put(folder / "l", idx({1}, std::string(1, '\0')));
+    const auto refused = [&](std::uint32_t height, std::uint32_t width, bool packed) {
+        const std::string header = idx({1, height, width}, "");
+        if (packed)
+            put_gzip(folder / "i", header);
+        else
+            put(folder / "i", header);
+        if (!packed) fs::resize_file(folder / "i", header.size() + std::uintmax_t{height} * width);
+        return error_of([&] {
+            open_dataset("idx:" + (folder / "i").string() + "?labels=" + (folder / "l").string());
+        });
+    };
+    for (const bool packed : {false, true}) {
+        EXPECT_THAT(refused(30000, 30000, packed),
+                    HasSubstr("i: expected at most 178956970 pixels, found 30000x30000"));
+        EXPECT_THAT(refused(1, 65536, packed), HasSubstr("expected at most 65535 pixels a side"));
+    }
+    // Who reads may allow less.
+    put(folder / "i", idx({1, 300, 200}, std::string(60'000, '\7')));
+    const DatasetPtr small =
+        open_dataset("idx:" + (folder / "i").string() + "?labels=" + (folder / "l").string());
+    DecodeOptions options;
+    options.limits.pixels = 50'000;
+    Image image;
+    EXPECT_THAT(error_of([&] { small->read(0, options, image); }),
+                HasSubstr("image 0: expected at most 50000 pixels, found 200x300"));
+}
+
 TEST(Idx, RefusesBrokenFiles) {
     const TemporaryFolder folder;
     put(folder / "l", idx({2}, {0, 1}));

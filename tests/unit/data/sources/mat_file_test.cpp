@@ -83,6 +83,56 @@ TEST(MatFile, RefusesValuesThatAreNoWholeNumbers) {
     }
 }
 
+std::string word(std::uint32_t value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// A file that holds these elements.
+std::string mat(const std::string& elements) {
+    std::string text(128, ' ');
+    text[124] = 0, text[125] = 1, text[126] = 'I', text[127] = 'M';
+    return text + elements;
+}
+
+std::string element(std::uint32_t type, std::string content) {
+    const auto size = std::uint32_t(content.size());
+    content.resize((content.size() + 7) / 8 * 8, '\0');
+    return word(type) + word(size) + content;
+}
+
+// An array of doubles called x that has no values.
+std::string array_of_rank(std::size_t rank) {
+    std::string extents;
+    for (std::size_t i = 0; i < rank; ++i) extents += word(1);
+    return element(14, element(6, word(6) + word(0)) + element(5, extents) + element(1, "x"));
+}
+
+TEST(MatFile, HasAtMost32Dimensions) {
+    const std::string most = mat(array_of_rank(32));
+    EXPECT_THAT(MatFile(bytes_of(most), "m").names(), ElementsAre("x"));
+    for (const std::size_t rank : {33U, 1000U}) {
+        const std::string text = mat(array_of_rank(rank));
+        EXPECT_THAT(error_of([&] { MatFile(bytes_of(text), "m.mat"); }),
+                    HasSubstr("m.mat: MATLAB file: expected at most 32 dimensions, found " +
+                              std::to_string(rank)));
+    }
+}
+
+// Each would take many times its own size.
+TEST(MatFile, HasAsManyVariablesAndFieldsAsItMay) {
+    std::string empty;
+    for (int i = 0; i <= 10'000; ++i) empty += element(14, "");
+    const std::string variables = mat(empty);
+    EXPECT_THAT(error_of([&] { MatFile(bytes_of(variables), "m"); }),
+                HasSubstr("expected at most 10000 variables"));
+    const std::string structs = mat(element(
+        14, element(6, word(2) + word(0)) + element(5, word(1) + word(1)) + element(1, "x") +
+                element(5, word(1)) + element(1, std::string(10'001, 'f'))));
+    const MatFile file(bytes_of(structs), "m");
+    EXPECT_THAT(error_of([&] { file.fields(file.variable("x")); }),
+                HasSubstr("expected at most 10000 fields, found 10001"));
+}
+
 // 33 MiB of zeros behind a few kilobytes.
 TEST(MatFile, RefusesWhatUnpacksToTooMuch) {
     const std::string zeros(std::size_t{33} << 20, '\0');

@@ -252,5 +252,33 @@ TEST(InferResponse, NeverAnswersWithNumbersThatAreNone) {
     EXPECT_THROW(infer_response(request, *tiny_served(), outputs), Error);
 }
 
+// Whose fault it is: values that no prepared image has are the request's.
+TEST(InferResponse, BlamesWhoeverMadeItOverflow) {
+    std::map<std::string, Tensor> outputs = some_outputs();
+    outputs["logits"].mutable_floats()[4] = std::numeric_limits<float>::quiet_NaN();
+    const auto status = [&](std::optional<float> largest, const char* text) {
+        const InferRequest request{.largest = largest, .outputs = {{"logits"}}};
+        try {
+            infer_response(request, *tiny_served(), outputs);
+        } catch (const HttpError& error) {
+            EXPECT_THAT(error.what(), testing::HasSubstr(text));
+            return error.status();
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(), testing::HasSubstr(text));
+            return 500;
+        }
+        return 200;
+    };
+    EXPECT_EQ(status(3e38F,
+                     "input images: image 1: output logits: expected finite values, found "
+                     "nan: the input's values reach 3e+38"),
+              400);
+    EXPECT_EQ(status(2.5F,
+                     "input images: image 1: output logits: expected finite values, found "
+                     "nan: the weights are damaged"),
+              500);
+    EXPECT_EQ(status({}, "input encoded: image 1: "), 500);
+}
+
 }  // namespace
 }  // namespace cait::serve
