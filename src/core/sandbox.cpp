@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "cait/error.h"
+#include "core/descriptor.h"
 #include "core/output_place.h"
 
 namespace cait {
@@ -47,21 +48,6 @@ int landlock_version() {
         ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return version < 0 ? 0 : int(version);
 }
-
-class Descriptor {
-public:
-    explicit Descriptor(long fd) : fd_(int(fd)) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
 
 class WriteRules {
 public:

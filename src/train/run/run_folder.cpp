@@ -25,7 +25,7 @@ RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
         ::close(std::exchange(lock_, -1));
         throw Error(fmt::format("{}: another process is training here", path_.string()));
     }
-    clear_stale_temporaries(path_);  // of runs that were killed
+    clear_stale_temporaries(*Folder::open(path_));  // of runs that were killed
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
