@@ -24,9 +24,7 @@ apps/output.cpp: /dev/null in place of closed descriptors
 src/train/memory_forecast.cpp: /proc
 src/fetch/download.cpp: a .part file grows and is locked
 src/data/pack.cpp: locks a folder
-src/report/metrics_log.cpp: grows
 src/serve/access_log.cpp: grows
-src/report/tensorboard.cpp: grows, under a name that was not there
 src/train/run/run_folder.cpp: the lock
 src/train/distributed/child_process.cpp: /dev/null
 '
