@@ -9,6 +9,7 @@
 
 #include "core/cpu.h"
 #include "core/isa.h"
+#include "start_trial.h"
 
 namespace cait::app {
 
@@ -19,6 +20,7 @@ void continue_as(const std::string& program, const std::string& without,
     for (const std::filesystem::path& place :
          {folder / program, folder / "../libexec/cait" / program}) {
         if (!std::filesystem::exists(place)) continue;
+        require_start(place);
         ::execv(place.c_str(), invocation.argv);
         throw Error(fmt::format("{}: cannot start: {}", place.string(), std::strerror(errno)));
     }

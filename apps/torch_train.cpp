@@ -6,13 +6,14 @@
 #include <optional>
 
 #include "core/atomic_file.h"
+#include "core/sandbox.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "train.h"
 #include "train/distributed/launch.h"
 #include "train/distributed/world.h"
 #include "train/lr_finder.h"
+#include "train/run/run_folder.h"
 #include "train/trainer.h"
 
 namespace cait::app {
@@ -167,11 +168,16 @@ void find_lr(const TrainArguments& arguments) {
 }
 
 // A run, too, reads images and weights that strangers made. With other processes it speaks through
-// sockets, with graphics cards through devices: there it goes without.
-void enter_sandbox_where_it_can(const TrainArguments& arguments) {
-    if (arguments.processes > 1 || world_from_environment().world > 1) return;
+// sockets; what starts them reads little but the recipe. Graphics cards are reached through
+// devices: there it does without.
+void enter_sandbox_of_a_run(const TrainArguments& arguments) {
     if (arguments.recipe.train.device != "cpu") return;
-    enter_sandbox_for({arguments.folder, arguments.find_lr ? arguments.folder + "-lr.svg" : ""});
+    const bool starts_others = arguments.processes > 1;
+    const bool one_of_several = world_from_environment().world > 1;
+    std::vector<std::filesystem::path> outputs = {arguments.folder};
+    if (arguments.find_lr) outputs.emplace_back(arguments.folder + "-lr.svg");
+    enter_sandbox(outputs, starts_others || one_of_several ? Network::peers : Network::none,
+                  starts_others ? Programs::some : Programs::none);
 }
 
 std::string scores_text(const EpochScores& scores) {
@@ -199,14 +205,14 @@ void print_results(const TrainArguments& arguments, const TrainOutcome& outcome)
 
 }  // namespace
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-    AtomicFile file(path);
+void write_text(const FilePlace& place, const std::string& text) {
+    AtomicFile file(place);
     file.write(text);
     file.commit();
 }
 
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
-    enter_sandbox_where_it_can(arguments);
+    enter_sandbox_of_a_run(arguments);
     if (arguments.seeds > 0) return train_seeds(arguments, invocation);
     if (arguments.find_lr && arguments.processes <= 1) {
         watch_signals();
@@ -217,6 +223,8 @@ void run_on_torch(const TrainArguments& arguments, const Invocation& invocation)
 }
 
 int train_once(const TrainArguments& arguments, const Invocation& invocation) {
+    // Links are refused before processes are started and before anything is written.
+    if (arguments.resume) RunFiles(Folder::open(arguments.folder));
     if (arguments.processes > 1) {
         LaunchOptions options;
         options.report = [](const std::string& line) { print_error("{}\n", line); };

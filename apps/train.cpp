@@ -51,13 +51,14 @@ void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::st
 }
 
 // Of a study that goes on without a word about how many; 0 for another folder.
-int seeds_of(const std::filesystem::path& folder) {
-    if (!std::filesystem::exists(folder / kSeedsFile)) return 0;
-    const auto json = nlohmann::json::parse(read_text(folder / kSeedsFile), nullptr, false);
+int seeds_of(const FolderPtr& folder) {
+    const FilePlace file(folder, kSeedsFile);
+    if (!file.exists()) return 0;
+    const auto json = nlohmann::json::parse(read_text(file), nullptr, false);
     const auto requested = json.is_object() ? json.find("requested") : json.end();
     if (requested == json.end() || !requested->is_number_unsigned())
         throw Error(fmt::format("{}: expected a study of seeds with the number 'requested'",
-                                (folder / kSeedsFile).string()));
+                                file.string()));
     return int(std::clamp<std::uint64_t>(requested->get<std::uint64_t>(), 1, kMostSeeds));
 }
 
@@ -70,16 +71,16 @@ std::string free_folder(const std::string& recipe) {
 }
 
 TrainArguments resolve(const TrainWords& words) {
-    TrainArguments result{.recipe = words.resume.empty()
-                                        ? find_recipe(words.recipe)
-                                        : read_recipe(words.resume + "/recipe.toml"),
-                          .folder = words.resume.empty() ? words.out : words.resume,
-                          .resume = !words.resume.empty(),
-                          .find_lr = words.find_lr,
-                          .processes = words.processes,
-                          .seeds = words.seeds,
-                          .tests = words.tests};
-    if (result.resume && result.seeds == 0) result.seeds = seeds_of(result.folder);
+    const FolderPtr resumed = words.resume.empty() ? nullptr : Folder::open(words.resume);
+    TrainArguments result{
+        .recipe = resumed ? read_recipe({resumed, "recipe.toml"}) : find_recipe(words.recipe),
+        .folder = words.resume.empty() ? words.out : words.resume,
+        .resume = !words.resume.empty(),
+        .find_lr = words.find_lr,
+        .processes = words.processes,
+        .seeds = words.seeds,
+        .tests = words.tests};
+    if (resumed && result.seeds == 0) result.seeds = seeds_of(resumed);
     if (result.seeds == 0 && !result.tests.empty())
         throw UsageError("train: --test is for --seeds; of one run, `cait eval` tells");
     if (result.seeds > 0 && result.find_lr)

@@ -1,11 +1,11 @@
 // The arguments of `cait train`, parsed in one place and carried out where LibTorch is linked.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "command.h"
+#include "core/file_place.h"
 #include "recipe/recipe.h"
 
 namespace cait::app {
@@ -29,7 +29,7 @@ void print_notes(const TrainArguments& arguments);
 
 void run_on_torch(const TrainArguments& arguments, const Invocation& invocation);
 
-void write_text(const std::filesystem::path& path, const std::string& text);  // whole or not at all
+void write_text(const FilePlace& place, const std::string& text);  // whole or not at all
 
 // One run; the exit code of a program that does nothing else.
 int train_once(const TrainArguments& arguments, const Invocation& invocation);

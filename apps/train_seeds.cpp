@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cait/model.h"
 #include "core/file_bytes.h"
+#include "core/sandbox.h"
 #include "data/open_dataset.h"
 #include "data_open.h"
 #include "executor.h"
@@ -36,27 +38,29 @@ constexpr const char* kFinished = "finished.json";  // of a seed: it is done, an
 
 struct Seed {
     std::int64_t seed = 0;
-    fs::path folder;
+    FolderPtr study;
 
-    bool is_finished() const { return fs::exists(folder / kFinished); }
+    std::string name() const { return fmt::format("seed-{}", seed); }
+    fs::path folder() const { return study->path() / name(); }
+    FilePlace file(const char* of_it) const { return {study, fs::path(name()) / of_it}; }
+
+    bool is_finished() const { return file(kFinished).exists(); }
     Json tests() const {
-        const Json json = Json::parse(read_text(folder / kFinished), nullptr, false);
+        const Json json = Json::parse(read_text(file(kFinished)), nullptr, false);
         if (!json.is_object() || !json.contains("tests") || !json["tests"].is_object())
             throw Error(
-                fmt::format("{}: expected an object with 'tests'", (folder / kFinished).string()));
+                fmt::format("{}: expected an object with 'tests'", file(kFinished).string()));
         return json["tests"];
     }
     void finish(const Json& tests) const {
-        write_text(folder / kFinished, Json{{"seed", seed}, {"tests", tests}}.dump(2) + "\n");
+        write_text(file(kFinished), Json{{"seed", seed}, {"tests", tests}}.dump(2) + "\n");
     }
 };
 
-std::vector<Seed> seeds_of(const TrainArguments& arguments) {
+std::vector<Seed> seeds_of(const TrainArguments& arguments, const FolderPtr& study) {
     std::vector<Seed> seeds;
-    for (int i = 0; i < arguments.seeds; ++i) {
-        const std::int64_t seed = arguments.recipe.train.seed + i;
-        seeds.push_back({seed, fs::path(arguments.folder) / fmt::format("seed-{}", seed)});
-    }
+    for (int i = 0; i < arguments.seeds; ++i)
+        seeds.push_back({arguments.recipe.train.seed + i, study});
     return seeds;
 }
 
@@ -64,9 +68,9 @@ std::vector<Seed> seeds_of(const TrainArguments& arguments) {
 int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocation& invocation) {
     TrainArguments one = arguments;
     one.notes.clear();  // said once for all
-    one.folder = seed.folder.string();
-    one.resume = fs::exists(seed.folder / "recipe.toml");
-    one.recipe = one.resume ? read_recipe(seed.folder / "recipe.toml") : arguments.recipe;
+    one.folder = seed.folder().string();
+    one.resume = seed.file("recipe.toml").exists();
+    one.recipe = one.resume ? read_recipe(seed.file("recipe.toml")) : arguments.recipe;
     one.recipe.train.seed = seed.seed;
     one.words_of_one = {"/proc/self/exe", "train"};
     const std::vector<std::string> more =
@@ -79,7 +83,7 @@ int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocati
 
 // The final weights, not the best: see seed_study.h.
 EpochScores test(const Seed& seed, const std::string& uri) {
-    const fs::path file = seed.folder / "last.safetensors";
+    const fs::path file = RunFiles(Folder::open(seed.folder())).last().path();
     const Model model = Model::load(file);
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     const DatasetPtr dataset =
@@ -121,8 +125,8 @@ std::string validation_text(const Recipe& recipe) {
 
 SeedRun finished_run(const Seed& seed) {
     SeedRun run{.seed = seed.seed,
-                .folder = seed.folder.string(),
-                .records = read_metrics(seed.folder / "metrics.jsonl"),
+                .folder = seed.folder().string(),
+                .records = read_metrics(seed.file("metrics.jsonl")),
                 .tests = {}};
     const Json tests = seed.tests();
     for (const auto& item : tests.items()) {
@@ -130,8 +134,8 @@ SeedRun finished_run(const Seed& seed) {
             const auto found =
                 item.value().is_object() ? item.value().find(name) : item.value().end();
             if (found == item.value().end() || !found->is_number())
-                throw Error(fmt::format("{}: expected a number '{}'",
-                                        (seed.folder / kFinished).string(), name));
+                throw Error(
+                    fmt::format("{}: expected a number '{}'", seed.file(kFinished).string(), name));
             return found->get<double>();
         };
         run.tests.emplace_back(item.key(), EpochScores{number("epoch"), number("top1"),
@@ -166,39 +170,39 @@ SeedStudy study_of(const TrainArguments& arguments, const std::vector<Seed>& see
 
 SeedStudy write_study(const TrainArguments& arguments, const std::vector<Seed>& seeds) {
     SeedStudy study = study_of(arguments, seeds);
-    const fs::path folder = arguments.folder;
-    write_text(folder / kSeedsFile, seeds_json(study).dump(2) + "\n");
-    if (!study.runs.empty()) write_text(folder / "seeds.html", seeds_html(study));
+    const FolderPtr& folder = seeds.front().study;
+    write_text({folder, kSeedsFile}, seeds_json(study).dump(2) + "\n");
+    if (!study.runs.empty()) write_text({folder, "seeds.html"}, seeds_html(study));
     return study;
 }
 
-bool has_runs(const fs::path& folder) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-        if (entry.path().filename().string().starts_with("seed-") &&
-            fs::exists(entry.path() / "recipe.toml"))
-            return true;
-    return false;
+bool has_runs(const FolderPtr& study) {
+    return std::ranges::any_of(study->names(), [&](const std::string& name) {
+        return name.starts_with("seed-") && FilePlace(study, name + "/recipe.toml").exists();
+    });
 }
 
 // All runs of a study are by one recipe: one that goes on must be asked for by the same.
-void open_study(const TrainArguments& arguments) {
-    const fs::path folder = arguments.folder, recipe = folder / "recipe.toml";
+std::vector<Seed> open_study(const TrainArguments& arguments) {
     validation_text(arguments.recipe);  // throws for a wrong name before anything is written
-    if (!fs::exists(folder / kSeedsFile)) {
-        RunFolder::require_free(folder);
-        if (fs::exists(recipe))
+    const FolderPtr study = RunFiles(Folder::make(arguments.folder)).folder();
+    const FilePlace recipe(study, "recipe.toml");
+    if (!FilePlace(study, kSeedsFile).exists()) {
+        RunFolder::require_free(arguments.folder);
+        if (recipe.exists())
             throw UsageError(
                 fmt::format("{}: holds a run of one seed; choose another --out", arguments.folder));
-        fs::create_directories(folder);
-    } else if (fs::exists(recipe) && has_runs(folder)) {
+    } else if (recipe.exists() && has_runs(study)) {
         const auto changes = changes_beside_seed(read_recipe(recipe), arguments.recipe);
         if (!changes.empty())
             throw UsageError(
                 fmt::format("{}: holds a study by another recipe ({}); choose another --out",
                             arguments.folder, fmt::join(changes, ", ")));
     }
-    write_study(arguments, seeds_of(arguments));
+    std::vector<Seed> seeds = seeds_of(arguments, study);
+    write_study(arguments, seeds);
     write_text(recipe, recipe_text(arguments.recipe));
+    return seeds;
 }
 
 std::string spread_text(const Spread& spread, double scale, int digits) {
@@ -225,9 +229,8 @@ void train_seeds(const TrainArguments& arguments, const Invocation& invocation) 
     if (world_from_environment().world > 1)
         throw UsageError("train: --seeds starts its runs itself: give --nproc instead of torchrun");
     for (const std::string& uri : arguments.tests) open_data(uri, Split::val);  // before the work
-    open_study(arguments);
+    const std::vector<Seed> seeds = open_study(arguments);
     print_notes(arguments);
-    const std::vector<Seed> seeds = seeds_of(arguments);
     for (const Seed& seed : seeds) {
         if (seed.is_finished()) continue;
         print_out("\nseed {} ({} of {})\n", seed.seed, seed.seed - seeds.front().seed + 1,
@@ -242,6 +245,8 @@ void train_seeds(const TrainArguments& arguments, const Invocation& invocation) 
         write_study(arguments, seeds);
     }
     // After all training: starting processes is for a program that has no threads yet.
+    if (arguments.processes > 1 && arguments.recipe.train.device == "cpu")
+        enter_sandbox({arguments.folder});  // images and weights are read here from now on
     for (const Seed& seed : seeds) run_tests(arguments, seed);
     print_study(arguments, write_study(arguments, seeds));
 }

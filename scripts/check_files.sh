@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds the two ways to a file: what is read is opened by src/core/open_file.h (or mapped_file.h and
-# file_bytes.h on top of it), what is written goes through src/core/atomic_file.h. Whatever opens files by
-# itself stands below, with its reason.
+# file_bytes.h on top of it), what is written goes through src/core/atomic_file.h or, where it grows,
+# growing_file.h. Whatever opens files by itself stands below, with its reason.
 # Usage: check_files.sh [root]. Prints "file:line: text" for each stray and then exits with 1.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
@@ -10,6 +10,11 @@ cd "${1:-$(dirname "$0")/..}"
 allowed='
 src/core/open_file.cpp: the way in
 src/core/atomic_file.cpp: the way out
+src/core/growing_file.cpp: the way out for what grows
+src/core/folder.cpp: what lies in a folder, for those three
+src/core/folder.h: declares it
+src/core/file_place.cpp: a path or a name below a folder, for those three
+src/core/file_place.h: declares it
 src/core/machine.cpp: /proc and /sys
 src/core/cpu_limit.cpp: /proc and /sys
 src/core/cgroup.cpp: /proc and /sys
@@ -19,9 +24,7 @@ apps/output.cpp: /dev/null in place of closed descriptors
 src/train/memory_forecast.cpp: /proc
 src/fetch/download.cpp: a .part file grows and is locked
 src/data/pack.cpp: locks a folder
-src/report/metrics_log.cpp: grows
 src/serve/access_log.cpp: grows
-src/report/tensorboard.cpp: grows, under a name that was not there
 src/train/run/run_folder.cpp: the lock
 src/train/distributed/child_process.cpp: /dev/null
 '
@@ -30,8 +33,8 @@ folders=()
 for folder in src apps; do
     [[ -d $folder ]] && folders+=("$folder")
 done
-# Streams, C files, and the bare system calls (but not Class::open).
-pattern='\b[io]?fstream\b|\b(fopen|freopen|mkstemp|mkostemp)\(|(^|[^A-Za-z_>])::(open|openat|creat)\('
+# Streams, C files, and the bare system calls (but not Class::open), with what core/ makes of them.
+pattern='\b[io]?fstream\b|\b(fopen|freopen|mkstemp|mkostemp|open_below)\(|(^|[^A-Za-z_>])::(open|openat|creat)\(|place_?\.open\('
 status=0
 while IFS= read -r line; do
     [[ $allowed != *$'\n'"${line%%:*}: "* ]] || continue

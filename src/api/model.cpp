@@ -101,9 +101,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
 }
 
 void Model::save(const std::filesystem::path& path) const {
-    std::vector<NamedTensor> tensors;
-    for (const auto& [name, tensor] : weights_) tensors.push_back({name, tensor});
-    write_safetensors(path, tensors, sealed(metadata(), tensors));
+    write_sealed(path, weights_, metadata());
 }
 
 Model Model::with_weights(std::map<std::string, Tensor> weights) const {

@@ -8,11 +8,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include "cait/error.h"
 #include "core/file_guard.h"
+#include "core/open_file.h"
 
 namespace cait {
 
@@ -23,64 +23,44 @@ namespace {
 constexpr std::string_view kTemporary = ".tmp.";
 constexpr int kMostTemporaries = 1000;  // programs that write the same file at once
 
-[[noreturn]] void fail(const fs::path& path, const char* action) {
-    throw Error(fmt::format("{}: cannot {}: {}", path.string(), action, std::strerror(errno)));
-}
-
-// The rename is durable only once the folder that holds the name is on disk too.
-void sync_folder(const fs::path& file) {
-    const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) fail(folder, "open folder");
-    const int result = ::fsync(fd);
-    const int error = errno;
-    ::close(fd);
-    errno = error;
-    // Some file systems cannot sync a folder and say so with EINVAL; that is as good as it gets.
-    if (result != 0 && errno != EINVAL) fail(folder, "sync folder");
-}
-
-// New files obey the umask; a replaced file keeps the permissions that it had.
-mode_t mode_for(const fs::path& path) {
+// What has this name in the folder, a link as such; nothing where nothing has.
+std::optional<struct stat> named(int folder, const std::string& name) {
     struct stat info {};
-    if (::stat(path.c_str(), &info) == 0) return info.st_mode & 07777;
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
+    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+    return info;
 }
 
 // A regular file of ours that still has this name, and no other: a name in a folder that others may
 // write to can be anything.
-bool is_ours(int fd, const fs::path& name) {
-    struct stat opened {
-    }, named{};
-    return ::fstat(fd, &opened) == 0 && ::lstat(name.c_str(), &named) == 0 &&
-           S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid() && opened.st_nlink == 1 &&
-           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+bool is_ours(int fd, int folder, const std::string& name) {
+    struct stat opened {};
+    const auto there = named(folder, name);
+    return there && ::fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&
+           opened.st_uid == ::geteuid() && opened.st_nlink == 1 && opened.st_dev == there->st_dev &&
+           opened.st_ino == there->st_ino;
 }
 
 constexpr int kCareful = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-// A file that a dead program has left, locked; -1 where it is not that.
-int take_over(const fs::path& name) {
-    const int fd = ::open(name.c_str(), kCareful);
-    if (fd < 0) return -1;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_ours(fd, name) && ::ftruncate(fd, 0) == 0)
-        return fd;
-    ::close(fd);
-    return -1;
+// A file that a dead program has left, locked; nothing where it is not that.
+Descriptor take_over(int folder, const std::string& name) {
+    Descriptor file(::openat(folder, name.c_str(), kCareful));
+    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_ours(file.get(), folder, name) &&
+        ::ftruncate(file.get(), 0) == 0)
+        return file;
+    return {};
 }
 
-// A new file, locked; -1 with errno where that cannot be. A file system without locks does without:
-// such a file is never taken over.
-int create_locked(const fs::path& name) {
-    const int fd = ::open(name.c_str(), kCareful | O_CREAT | O_EXCL, 0600);
-    if (fd < 0) return -1;
-    const bool lost = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!lost && is_ours(fd, name)) return fd;
-    ::close(fd);  // somebody thought that its writer was dead
+// A new file, locked; nothing, with errno, where that cannot be. A file system without locks does
+// without: such a file is never taken over.
+Descriptor create_locked(int folder, const std::string& name) {
+    Descriptor file(::openat(folder, name.c_str(), kCareful | O_CREAT | O_EXCL, 0600));
+    if (!file) return file;
+    const bool lost = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!lost && is_ours(file.get(), folder, name)) return file;
+    file.reset();  // somebody thought that its writer was dead
     errno = EEXIST;
-    return -1;
+    return file;
 }
 
 bool is_temporary_name(const std::string& name) {
@@ -91,62 +71,92 @@ bool is_temporary_name(const std::string& name) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), place_(output_place(path_)) {
-    if (place_.direct)
+AtomicFile::AtomicFile(FilePlace place) : place_(std::move(place)) {
+    if (!place_.folder()) target_ = output_place(place_.path());
+    if (target_.direct) {
         open_directly();
-    else
-        claim_temporary();
+        return;
+    }
+    open_folder();
+    claim_temporary();
 }
 
 void AtomicFile::open_directly() {
-    if (place_.descriptor >= 0) {
-        fd_ = ::fcntl(place_.descriptor, F_DUPFD_CLOEXEC, 0);
-        if (fd_ < 0) fail(path_, "write");
+    if (target_.descriptor >= 0) {
+        file_ = Descriptor(::fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 0));
+        if (!file_) place_.fail("write");
         return;
     }
     // O_NONBLOCK: a pipe that nobody reads is not waited for.
-    fd_ = ::open(place_.path.c_str(), kCareful);
-    if (fd_ < 0 && errno == ENXIO)
-        throw Error(fmt::format("{}: cannot write: nobody reads this pipe", path_.string()));
-    if (fd_ < 0) fail(path_, "write");
+    file_ = Descriptor(::open(target_.path.c_str(), kCareful));
+    if (!file_ && errno == ENXIO)
+        throw Error(fmt::format("{}: cannot write: nobody reads this pipe", place_.string()));
+    if (!file_) place_.fail("write");
     struct stat info {};
-    if (::fstat(fd_, &info) == 0 && (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode))) {
-        ::fcntl(fd_, F_SETFL, 0);  // a reader may be slow
+    if (::fstat(file_.get(), &info) == 0 && (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode))) {
+        ::fcntl(file_.get(), F_SETFL, 0);  // a reader may be slow
         return;
     }
-    ::close(std::exchange(fd_, -1));
-    throw Error(fmt::format("{}: cannot write: it was replaced meanwhile", path_.string()));
+    file_.reset();
+    throw Error(fmt::format("{}: cannot write: it was replaced meanwhile", place_.string()));
+}
+
+void AtomicFile::open_folder() {
+    constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    const fs::path& path = place_.folder() ? place_.name() : target_.path;
+    const fs::path above = path.has_parent_path() ? path.parent_path() : ".";
+    name_ = path.filename().string();
+    if (!place_.folder())
+        folder_ = Descriptor(::open(above.c_str(), kFolder));
+    else if (above == ".")
+        folder_ = Descriptor(::fcntl(place_.folder()->descriptor(), F_DUPFD_CLOEXEC, 0));
+    else
+        folder_ = Descriptor(open_below(place_.folder()->descriptor(), above, kFolder));
+    if (!folder_) place_.fail("create");
+    if (!place_.folder()) return;
+    const auto there = named(folder_.get(), name_);
+    if (there && S_ISLNK(there->st_mode)) throw LinkRefused(place_.path(), "a regular file");
+    if (there && !S_ISREG(there->st_mode))
+        throw Error(fmt::format("{}: expected a regular file, found {}", place_.string(),
+                                file_kind(there->st_mode)));
+}
+
+// New files obey the umask; a replaced file keeps the permissions that it had.
+mode_t AtomicFile::mode() const {
+    if (const auto there = named(folder_.get(), name_)) return there->st_mode & 07777;
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return 0666 & ~mask;
 }
 
 void AtomicFile::claim_temporary() {
     for (int number = 0; number < kMostTemporaries; ++number) {
-        temporary_ = fmt::format("{}{}{}", place_.path.string(), kTemporary, number);
-        fd_ = create_locked(temporary_);
-        if (fd_ < 0 && errno != EEXIST) fail(path_, "create");
-        if (fd_ < 0) fd_ = take_over(temporary_);
-        if (fd_ < 0) continue;
-        ::fchmod(fd_, mode_for(place_.path));
+        temporary_ = fmt::format("{}{}{}", name_, kTemporary, number);
+        file_ = create_locked(folder_.get(), temporary_);
+        if (!file_ && errno != EEXIST) place_.fail("create");
+        if (!file_) file_ = take_over(folder_.get(), temporary_);
+        if (!file_) continue;
+        ::fchmod(file_.get(), mode());
         return;
     }
     throw Error(fmt::format("{}: cannot create: {} is taken, and so are {} names like it",
-                            path_.string(), temporary_.string(), kMostTemporaries - 1));
+                            place_.string(), temporary_, kMostTemporaries - 1));
 }
 
 AtomicFile::~AtomicFile() {
-    if (fd_ < 0) return;
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());  // before its lock is gone
-    ::close(fd_);
+    // Before its lock is gone.
+    if (file_ && !temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+        const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0 && errno == EFAULT) {  // from a mapped file that is no longer there
             recheck_mapped_files();
             errno = EFAULT;
         }
-        if (written < 0) fail(path_, "write");
+        if (written < 0) place_.fail("write");
         bytes = bytes.subspan(std::size_t(written));
     }
 }
@@ -155,30 +165,26 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 
 void AtomicFile::commit() {
     recheck_mapped_files();
-    if (place_.direct) {
-        if (::close(std::exchange(fd_, -1)) != 0) fail(path_, "write");
+    if (target_.direct) {
+        if (::close(file_.release()) != 0) place_.fail("write");
         return;
     }
-    if (::fsync(fd_) != 0) fail(path_, "sync");
-    struct stat info {};
-    if (::lstat(place_.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    if (::fsync(file_.get()) != 0) place_.fail("sync");
+    if (const auto there = named(folder_.get(), name_); there && !S_ISREG(there->st_mode))
         throw Error(
-            fmt::format("{}: cannot replace: it is no regular file any more", path_.string()));
-    if (::rename(temporary_.c_str(), place_.path.c_str()) != 0) fail(path_, "replace");
-    ::close(std::exchange(fd_, -1));
-    sync_folder(place_.path);
+            fmt::format("{}: cannot replace: it is no regular file any more", place_.string()));
+    if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0)
+        place_.fail("replace");
+    file_.reset();
+    // The rename is durable only once the folder that holds the name is on disk too. Some file
+    // systems cannot sync a folder and say so with EINVAL; that is as good as it gets.
+    if (::fsync(folder_.get()) != 0 && errno != EINVAL) place_.fail("sync its folder");
 }
 
-void clear_stale_temporaries(const fs::path& folder) {
-    std::error_code failure;
-    for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
-         entry.increment(failure)) {
-        if (!is_temporary_name(entry->path().filename().string())) continue;
-        const int fd = take_over(entry->path());
-        if (fd < 0) continue;
-        ::unlink(entry->path().c_str());
-        ::close(fd);
-    }
+void clear_stale_temporaries(const Folder& folder) {
+    for (const std::string& name : folder.names())
+        if (is_temporary_name(name) && take_over(folder.descriptor(), name))
+            ::unlinkat(folder.descriptor(), name.c_str(), 0);
 }
 
 }  // namespace cait

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "core/descriptor.h"
+#include "core/file_place.h"
 #include "core/output_place.h"
 
 namespace cait {
@@ -14,10 +16,11 @@ namespace cait {
 // Data goes to a temporary file NAME.tmp.N in the same folder; commit() does fsync, rename, fsync
 // of the folder. Without commit() the destructor removes the temporary and the old file stays.
 // After kill -9 it stays until somebody writes NAME again, who takes it over. A device or a pipe
-// (OutputPlace::direct) is written to as it is.
+// (OutputPlace::direct) is written to as it is, where a user has named it; below a folder
+// (FilePlace) only regular files are replaced, and no link is followed.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::filesystem::path path);
+    explicit AtomicFile(FilePlace place);
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
     ~AtomicFile();
@@ -29,15 +32,19 @@ public:
 
 private:
     void open_directly();
+    void open_folder();
     void claim_temporary();
+    mode_t mode() const;
 
-    std::filesystem::path path_;  // as given, for messages
-    OutputPlace place_;
-    std::filesystem::path temporary_;
-    int fd_ = -1;
+    FilePlace place_;     // as given, for messages
+    OutputPlace target_;  // of a path
+    Descriptor folder_;   // that holds the file, and its name in there
+    std::string name_;
+    std::string temporary_;  // name in the same folder; empty where the file is written directly
+    Descriptor file_;
 };
 
-// Removes temporary files in `folder` whose writers are dead. Those of living ones are locked.
-void clear_stale_temporaries(const std::filesystem::path& folder);
+// Removes temporary files in the folder whose writers are dead. Those of living ones are locked.
+void clear_stale_temporaries(const Folder& folder);
 
 }  // namespace cait

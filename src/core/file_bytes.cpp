@@ -33,9 +33,9 @@ bool lies_below(const std::filesystem::path& real, const std::filesystem::path& 
     return !missing && std::ranges::mismatch(base, real).in1 == base.end();
 }
 
-std::vector<std::byte> read_bytes(const std::filesystem::path& path, std::size_t most) {
-    OpenFile file(path);
-    return read_whole<std::vector<std::byte>>(file, path, most);
+std::vector<std::byte> read_bytes(const FilePlace& place, std::size_t most) {
+    OpenFile file(place);
+    return read_whole<std::vector<std::byte>>(file, place.path(), most);
 }
 
 std::vector<std::byte> read_bytes_below(const std::filesystem::path& folder,
@@ -46,9 +46,9 @@ std::vector<std::byte> read_bytes_below(const std::filesystem::path& folder,
     return read_whole<std::vector<std::byte>>(file, path, most);
 }
 
-std::string read_text(const std::filesystem::path& path, std::size_t most) {
-    OpenFile file(path);
-    return read_whole<std::string>(file, path, most);
+std::string read_text(const FilePlace& place, std::size_t most) {
+    OpenFile file(place);
+    return read_whole<std::string>(file, place.path(), most);
 }
 
 }  // namespace cait

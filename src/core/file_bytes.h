@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "core/file_place.h"
+
 namespace cait {
 
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 28;
 
 // Throw Error, naming the file, when it cannot be read or is larger than `most` bytes.
-std::vector<std::byte> read_bytes(const std::filesystem::path& path,
-                                  std::size_t most = kLargestFile);
+std::vector<std::byte> read_bytes(const FilePlace& place, std::size_t most = kLargestFile);
 // Whether `real`, a path without links, is the folder or lies in it.
 bool lies_below(const std::filesystem::path& real, const std::filesystem::path& folder);
 
@@ -23,6 +24,6 @@ bool lies_below(const std::filesystem::path& real, const std::filesystem::path& 
 std::vector<std::byte> read_bytes_below(const std::filesystem::path& folder,
                                         const std::filesystem::path& path,
                                         std::size_t most = kLargestFile);
-std::string read_text(const std::filesystem::path& path, std::size_t most = kLargestFile);
+std::string read_text(const FilePlace& place, std::size_t most = kLargestFile);
 
 }  // namespace cait

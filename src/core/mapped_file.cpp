@@ -10,8 +10,8 @@
 
 namespace cait {
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
-    OpenFile file(path);
+std::shared_ptr<const MappedFile> MappedFile::open(const FilePlace& place) {
+    OpenFile file(place);
     const std::shared_ptr<MappedFile> result(new MappedFile);
     const std::size_t size = file.size();
     if (size == 0) return result;
@@ -21,12 +21,12 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
         ::mmap(nullptr, size, maps ? PROT_READ : PROT_READ | PROT_WRITE,
                maps ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS, maps ? file.descriptor() : -1, 0);
     if (memory == MAP_FAILED)
-        throw Error(fmt::format("{}: cannot map: {}", path.string(), std::strerror(errno)));
+        throw Error(fmt::format("{}: cannot map: {}", place.string(), std::strerror(errno)));
     result->bytes_ = {static_cast<std::byte*>(memory), size};
     if (maps)
-        result->guard_.emplace(result->bytes_, path, file.id());
+        result->guard_.emplace(result->bytes_, place.path(), file.id());
     else if (file.read(result->bytes_) != size)
-        throw FileChanged(fmt::format("{}: changed while it was read", path.string()));
+        throw FileChanged(fmt::format("{}: changed while it was read", place.string()));
     return result;
 }
 

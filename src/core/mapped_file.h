@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "core/file_guard.h"
+#include "core/file_place.h"
 
 namespace cait {
 
@@ -18,7 +18,7 @@ public:
     static constexpr std::size_t kSmallestMapped = std::size_t{1} << 20;
 
     // Throws Error, naming the file, when it cannot be opened or is not a regular file.
-    static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+    static std::shared_ptr<const MappedFile> open(const FilePlace& place);
 
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <utility>
 
 #include "cait/error.h"
 
@@ -30,10 +28,10 @@ std::string_view file_kind(mode_t mode) {
     }
 }
 
-OpenFile::OpenFile(std::filesystem::path path) : path_(std::move(path)) {
+OpenFile::OpenFile(const FilePlace& place) : place_(place) {
     // O_NONBLOCK: opening a pipe must not wait for a writer; it means nothing to a regular file.
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd_ < 0) fail("open");
+    fd_ = place_.open(O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd_ < 0) place_.fail("open");
     struct stat info {};
     const bool known = ::fstat(fd_, &info) == 0;
     if (known && S_ISREG(info.st_mode)) {
@@ -44,8 +42,8 @@ OpenFile::OpenFile(std::filesystem::path path) : path_(std::move(path)) {
     const int error = errno;
     ::close(fd_);
     errno = error;
-    if (!known) fail("examine");
-    throw Error(fmt::format("{}: expected a regular file, found {}", path_.string(),
+    if (!known) place_.fail("examine");
+    throw Error(fmt::format("{}: expected a regular file, found {}", place_.string(),
                             file_kind(info.st_mode)));
 }
 
@@ -56,7 +54,7 @@ std::size_t OpenFile::read(std::span<std::byte> buffer) {
     while (filled < buffer.size()) {
         const ssize_t count = ::read(fd_, buffer.data() + filled, buffer.size() - filled);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) fail("read");
+        if (count < 0) place_.fail("read");
         if (count == 0) break;
         filled += std::size_t(count);
     }
@@ -68,10 +66,6 @@ std::filesystem::path OpenFile::real_path() const {
     const std::filesystem::path path =
         std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd_), unknown);
     return unknown ? std::filesystem::path() : path;
-}
-
-void OpenFile::fail(const char* action) const {
-    throw Error(fmt::format("{}: cannot {}: {}", path_.string(), action, std::strerror(errno)));
 }
 
 }  // namespace cait

@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/file_place.h"
+
 namespace cait {
 
 // Which file a name leads to, through links of either kind.
@@ -26,7 +28,7 @@ std::string_view file_kind(mode_t mode);  // "a folder", "a pipe", "a device", â
 class OpenFile {
 public:
     // Throws Error, naming the file, when it cannot be opened or is not a regular file.
-    explicit OpenFile(std::filesystem::path path);
+    explicit OpenFile(const FilePlace& place);
     OpenFile(const OpenFile&) = delete;
     OpenFile& operator=(const OpenFile&) = delete;
     ~OpenFile();
@@ -42,9 +44,7 @@ public:
     std::size_t read(std::span<std::byte> buffer);
 
 private:
-    [[noreturn]] void fail(const char* action) const;
-
-    std::filesystem::path path_;
+    FilePlace place_;
     int fd_ = -1;
     std::size_t size_ = 0;
     FileId id_;

@@ -7,6 +7,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include <cstring>
 
 #include "cait/error.h"
+#include "core/descriptor.h"
 #include "core/output_place.h"
 
 namespace cait {
@@ -47,21 +49,6 @@ int landlock_version() {
         ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return version < 0 ? 0 : int(version);
 }
-
-class Descriptor {
-public:
-    explicit Descriptor(long fd) : fd_(int(fd)) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
 
 class WriteRules {
 public:
@@ -126,14 +113,6 @@ private:
 // ---- seccomp: no network, no other program, no way around the two
 
 constexpr std::array kRefused = {
-    SYS_execve,
-    SYS_execveat,
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_bind,
-    SYS_listen,
-    SYS_sendmmsg,
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
@@ -162,10 +141,16 @@ constexpr std::array kRefused = {
     SYS_pidfd_getfd,
 };
 
-// What a server needs and nobody else.
+constexpr std::array kPrograms = {SYS_execve, SYS_execveat};
+// What processes of one run need beside kServing, and nobody else.
+constexpr std::array kPeers = {SYS_socket, SYS_socketpair, SYS_connect,
+                               SYS_bind,   SYS_listen,     SYS_sendmmsg};
+// What a server needs, and they do.
 constexpr std::array kServing = {SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg};
+// Netlink: which addresses this machine has.
+constexpr std::array kFamilies = {AF_INET, AF_INET6, AF_NETLINK};
 
-bool refuse_calls(Network network) {
+bool refuse_calls(Network network, Programs programs) {
 #if defined(__x86_64__)
     constexpr std::uint32_t kOtherTable = 0x40000000;  // x32 has numbers of its own
     const auto load = [](std::size_t offset) {
@@ -188,14 +173,27 @@ bool refuse_calls(Network network) {
         program.push_back(answer(refused));
     };
     for (const auto number : kRefused) refuse(number);
+    if (programs == Programs::none)
+        for (const auto number : kPrograms) refuse(number);
     if (network == Network::none)
         for (const auto number : kServing) refuse(number);
+    if (network != Network::peers)
+        for (const auto number : kPeers) refuse(number);
+    // The sockets of other programs on this machine (D-Bus, containers) are files to them.
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, std::uint32_t(SYS_socket), 0,
+                               std::uint8_t(2 * kFamilies.size() + 2)));
+    program.push_back(load(offsetof(seccomp_data, args)));  // the low half of the first
+    for (const auto family : kFamilies) {
+        program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, std::uint32_t(family), 0, 1));
+        program.push_back(answer(SECCOMP_RET_ALLOW));
+    }
+    program.push_back(answer(refused));
     program.push_back(answer(SECCOMP_RET_ALLOW));
     const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
                             .filter = program.data()};
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 #else
-    (void)network;
+    (void)network, (void)programs;
     return false;
 #endif
 }
@@ -209,7 +207,7 @@ bool wanted() {
 
 }  // namespace
 
-Sandbox enter_sandbox(const std::vector<fs::path>& outputs, Network network) {
+Sandbox enter_sandbox(const std::vector<fs::path>& outputs, Network network, Programs programs) {
     if (!wanted()) return {.reason = "CAIT_SANDBOX=off"};
     Sandbox result;
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -223,7 +221,7 @@ Sandbox enter_sandbox(const std::vector<fs::path>& outputs, Network network) {
         result.files = rules.enforce();
     }
     if (!result.files) result.reason = "the system has no Landlock";
-    result.system_calls = refuse_calls(network);
+    result.system_calls = refuse_calls(network, programs);
     if (!result.system_calls)
         result.reason +=
             fmt::format("{}seccomp: {}", result.reason.empty() ? "" : "; ", std::strerror(errno));

@@ -19,13 +19,18 @@ struct Sandbox {
 enum class Network {
     none,
     accepting,  // whoever connects to a socket that listens already; nothing can be connected to
+    peers,      // IP sockets, for processes of one run that speak to each other; no local sockets
 };
+
+// Whether other programs can be started: only by what reads nothing of strangers itself. What it
+// starts cannot write more files than it can.
+enum class Programs { none, some };
 
 // For the calling thread and those that it starts later: call it before there are others. An output
 // is a file that may not be there yet, whose folder then can be written, or a folder. Reading stays
 // as it is. CAIT_SANDBOX=off switches it off; other words are a UsageError.
 Sandbox enter_sandbox(const std::vector<std::filesystem::path>& outputs,
-                      Network network = Network::none);
+                      Network network = Network::none, Programs programs = Programs::none);
 
 // What this system would give, for `cait machine`: "Landlock 7 and seccomp".
 std::string sandbox_text();

@@ -35,7 +35,7 @@ Holdout hold_out(const DatasetPtr& dataset, double fraction, std::uint64_t seed)
     return divided(dataset, stratified_split(labels_of(*dataset), fraction, seed));
 }
 
-void write_holdout(const Dataset& held_out, const std::filesystem::path& file) {
+void write_holdout(const Dataset& held_out, const FilePlace& file) {
     std::string text = "path,label\n";
     for (std::size_t i = 0; i < held_out.size(); ++i)
         text += fmt::format("{},{}\n", csv_field(stable_name(held_out, i)),
@@ -45,7 +45,7 @@ void write_holdout(const Dataset& held_out, const std::filesystem::path& file) {
     out.commit();
 }
 
-Holdout read_holdout(const DatasetPtr& dataset, const std::filesystem::path& file) {
+Holdout read_holdout(const DatasetPtr& dataset, const FilePlace& file) {
     const std::string text = read_text(file, kLargestTable);
     CsvReader reader(text, file.string());
     std::unordered_map<std::string, std::size_t> line_of;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 
+#include "core/file_place.h"
 #include "data/dataset.h"
 
 namespace cait {
@@ -19,9 +19,9 @@ Holdout hold_out(const DatasetPtr& dataset, double fraction, std::uint64_t seed)
 
 // A table of path and label. Images that are files of their own are named absolutely, so that it is
 // a data set itself: csv:FILE.
-void write_holdout(const Dataset& held_out, const std::filesystem::path& file);
+void write_holdout(const Dataset& held_out, const FilePlace& file);
 
 // The division that the file says. Throws Error when an image that it names is not in the data set.
-Holdout read_holdout(const DatasetPtr& dataset, const std::filesystem::path& file);
+Holdout read_holdout(const DatasetPtr& dataset, const FilePlace& file);
 
 }  // namespace cait

@@ -162,6 +162,9 @@ private:
         } catch (const std::system_error&) {
             stop();
             throw Error(fmt::format("loader: cannot start {} threads", options_.threads));
+        } catch (...) {  // no memory; threads that run must not be left behind
+            stop();
+            throw;
         }
     }
 

@@ -103,8 +103,14 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads)
     : threads_(std::max(1, threads)), state_(std::make_unique<State>()) {
-    for (int i = 1; i < threads_; ++i)
-        state_->threads.emplace_back([state = state_.get()] { state->serve(); });
+    try {
+        state_->threads.reserve(std::size_t(threads_ - 1));
+        for (int i = 1; i < threads_; ++i)
+            state_->threads.emplace_back([state = state_.get()] { state->serve(); });
+    } catch (const std::exception&) {
+        // No memory or no thread to be had: fewer do the same work, and what they do not take the
+        // caller does.
+    }
 }
 
 ThreadPool::~ThreadPool() {

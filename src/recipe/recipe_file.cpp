@@ -34,9 +34,9 @@ struct Source {
 
 Recipe parse(std::string_view text, const Source& source);
 
-Recipe read(const fs::path& path, int depth) {
+Recipe read(const FilePlace& place, int depth) {
     constexpr std::size_t kLargest = std::size_t{1} << 24;
-    return parse(read_text(path, kLargest), {path.string(), path, depth});
+    return parse(read_text(place, kLargest), {place.string(), place.path(), depth});
 }
 
 bool is_path(std::string_view name) {
@@ -186,7 +186,7 @@ Recipe parse(std::string_view text, const Source& source) {
 
 }  // namespace
 
-Recipe read_recipe(const fs::path& path) { return read(path, 0); }
+Recipe read_recipe(const FilePlace& place) { return read(place, 0); }
 
 Recipe parse_recipe(std::string_view text, const std::string& name) {
     return parse(text, {name, {}, 0});

@@ -2,11 +2,11 @@
 // a run can be repeated.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/file_place.h"
 #include "recipe/recipe.h"
 
 namespace cait {
@@ -14,7 +14,7 @@ namespace cait {
 // A recipe starts from the fields' own values, or from another recipe that it names at the top as
 // `base`: a file beside it, or a built-in one. Throws Error "x.toml:12: optim.lrr: unknown key; did
 // you mean optim.lr?" for what does not fit; rules across fields are check()'s.
-Recipe read_recipe(const std::filesystem::path& path);
+Recipe read_recipe(const FilePlace& place);
 
 // The same for text that is in no file; `name` opens error messages.
 Recipe parse_recipe(std::string_view text, const std::string& name);

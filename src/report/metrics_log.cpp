@@ -1,20 +1,13 @@
 #include "report/metrics_log.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
 #include "cait/error.h"
+#include "core/atomic_file.h"
 #include "core/file_bytes.h"
-#include "core/open_file.h"
 
 namespace cait {
 
@@ -22,13 +15,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void fail(const std::filesystem::path& path, const char* action) {
-    throw Error(fmt::format("{}: cannot {}: {}", path.string(), action, std::strerror(errno)));
-}
-
 std::string line_of(const MetricsRecord& record) {
     nlohmann::ordered_json json{
         {"kind", record.kind}, {"step", record.step}, {"epoch", record.epoch}};
+    if (!record.text.empty()) json["text"] = record.text;
     for (const auto& [name, value] : record.values) json[name] = value;  // NaN becomes null
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -54,6 +44,7 @@ MetricsRecord parse_line(std::string_view line) {
         if (name == "kind" || name == "step" || name == "epoch") continue;
         if (value.is_number()) record.values[name] = value.get<double>();
         if (value.is_null()) record.values[name] = std::nan("");
+        if (name == "text" && value.is_string()) record.text = value.get<std::string>();
     }
     return record;
 }
@@ -94,67 +85,37 @@ std::size_t for_each_record(const std::string& text, Damage& damage, Use use) {
     return begin;
 }
 
+// Replaced, not shortened: the file may have other names, whose owners keep what they have.
+GrowingFile replaced(const FilePlace& place, std::string_view content) {
+    AtomicFile file(place);
+    file.write(content);
+    file.commit();
+    return GrowingFile(place);
+}
+
 }  // namespace
 
-MetricsLog::MetricsLog(std::filesystem::path path, int flags) : path_(std::move(path)) {
-    constexpr int kMode = 0666;  // the umask takes away from it
-    // O_NONBLOCK: a pipe of that name must not be waited for.
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags,
-                 kMode);
-    const int reason = errno;
-    struct stat info {};
-    const bool known = (fd_ < 0 ? ::stat(path_.c_str(), &info) : ::fstat(fd_, &info)) == 0;
-    if (fd_ >= 0 && known && S_ISREG(info.st_mode)) return;
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-    errno = reason;
-    if (!known || S_ISREG(info.st_mode)) fail(path_, "open for writing");
-    throw Error(fmt::format("{}: expected a regular file, found {}", path_.string(),
-                            file_kind(info.st_mode)));
-}
+MetricsLog::MetricsLog(const FilePlace& place, std::string_view kept)
+    : file_(replaced(place, kept)) {}
 
-MetricsLog::MetricsLog(MetricsLog&& other) noexcept
-    : path_(std::move(other.path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      damage_(std::move(other.damage_)) {}
+MetricsLog MetricsLog::start(const FilePlace& place) { return {place, ""}; }
 
-MetricsLog& MetricsLog::operator=(MetricsLog&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(fd_, other.fd_);
-    std::swap(damage_, other.damage_);
-    return *this;
-}
-
-MetricsLog::~MetricsLog() {
-    if (fd_ >= 0) ::close(fd_);
-}
-
-MetricsLog MetricsLog::start(const std::filesystem::path& path) { return {path, O_TRUNC}; }
-
-MetricsLog MetricsLog::resume(const std::filesystem::path& path, std::int64_t step) {
-    MetricsLog log(path, 0);
+MetricsLog MetricsLog::resume(const FilePlace& place, std::int64_t step) {
     Damage damage;
+    const std::string text = place.exists() ? read_text(place) : "";
     const std::size_t keep = for_each_record(
-        read_text(path), damage, [&](const MetricsRecord& record) { return record.step <= step; });
-    log.damage_ = damage.text(path);
-    if (::ftruncate(log.fd_, off_t(keep)) != 0) fail(path, "truncate");
+        text, damage, [&](const MetricsRecord& record) { return record.step <= step; });
+    MetricsLog log(place, std::string_view(text).substr(0, keep));
+    log.damage_ = damage.text(place.path());
     return log;
 }
 
-void MetricsLog::append(const MetricsRecord& record) {
-    const std::string line = line_of(record);
-    std::string_view rest = line;
-    while (!rest.empty()) {
-        const ssize_t written = ::write(fd_, rest.data(), rest.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) fail(path_, "write");
-        rest.remove_prefix(std::size_t(written));
-    }
-}
+void MetricsLog::append(const MetricsRecord& record) { file_.write(line_of(record)); }
 
-std::vector<MetricsRecord> read_metrics(const std::filesystem::path& path) {
+std::vector<MetricsRecord> read_metrics(const FilePlace& place) {
     std::vector<MetricsRecord> records;
     Damage ignored;
-    for_each_record(read_text(path), ignored, [&](MetricsRecord record) {
+    for_each_record(read_text(place), ignored, [&](MetricsRecord record) {
         records.push_back(std::move(record));
         return true;
     });

@@ -3,19 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/growing_file.h"
 
 namespace cait {
 
 // {"kind": "train", "step": 500, "epoch": 1.25, "loss": 2.31, "lr": 0.0005}
 struct MetricsRecord {
-    std::string kind;       // "train" or "val"; other programs may add kinds
+    std::string kind;       // "train", "val" or "note"; other programs may add kinds
     std::int64_t step = 0;  // optimiser steps done
     double epoch = 0;       // epochs done, with the part of the running one
     std::map<std::string, double> values;
+    std::string text = {};  // of kind "note": what a person should know
 
     bool operator==(const MetricsRecord&) const = default;
 };
@@ -44,13 +47,9 @@ inline constexpr const char* kSecondsOther = "seconds_other";
 // something else has damaged are left out by whoever reads it, and do not keep a run from going on.
 class MetricsLog {
 public:
-    static MetricsLog start(const std::filesystem::path& path);  // an old file is emptied
+    static MetricsLog start(const FilePlace& place);  // an old file is replaced
     // Goes on after a checkpoint: records of later steps, and a line that a crash cut off, go.
-    static MetricsLog resume(const std::filesystem::path& path, std::int64_t step);
-
-    MetricsLog(MetricsLog&& other) noexcept;
-    MetricsLog& operator=(MetricsLog&& other) noexcept;
-    ~MetricsLog();
+    static MetricsLog resume(const FilePlace& place, std::int64_t step);
 
     void append(const MetricsRecord& record);
 
@@ -59,14 +58,14 @@ public:
     const std::string& damage() const { return damage_; }
 
 private:
-    MetricsLog(std::filesystem::path path, int flags);
+    // The file begins with `kept`; under a second name it stays as it was.
+    MetricsLog(const FilePlace& place, std::string_view kept);
 
-    std::filesystem::path path_;
-    int fd_ = -1;
+    GrowingFile file_;
     std::string damage_;
 };
 
 // Lines that cannot be read are left out, and so is a last one without its end.
-std::vector<MetricsRecord> read_metrics(const std::filesystem::path& path);
+std::vector<MetricsRecord> read_metrics(const FilePlace& place);
 
 }  // namespace cait

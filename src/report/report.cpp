@@ -127,8 +127,8 @@ std::string page_html(std::string_view title, std::string_view body) {
         html_text(title), report_style(), body);
 }
 
-void write_report(const std::filesystem::path& path, const ReportData& data) {
-    AtomicFile file(path);
+void write_report(const FilePlace& place, const ReportData& data) {
+    AtomicFile file(place);
     file.write(report_html(data));
     file.commit();
 }

@@ -2,12 +2,12 @@
 // (drawings, pictures, style), asks no network for anything and runs no script.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/file_place.h"
 #include "data/dataset.h"
 #include "image/image.h"
 #include "measure/disagreement.h"
@@ -52,7 +52,7 @@ struct ReportData {
 std::string report_html(const ReportData& data);
 
 // Replaces the file whole or not at all.
-void write_report(const std::filesystem::path& path, const ReportData& data);
+void write_report(const FilePlace& place, const ReportData& data);
 
 // The pictures of metrics.worst(), small enough for a page.
 std::vector<ReportMistake> report_mistakes(const Dataset& dataset, std::span<const Mistake> worst);

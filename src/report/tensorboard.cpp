@@ -1,16 +1,13 @@
 #include "report/tensorboard.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <optional>
 #include <span>
 
-#include "cait/error.h"
 #include "image/codec/encode.h"
 #include "report/crc32c.h"
 #include "report/protobuf_writer.h"
@@ -57,38 +54,26 @@ std::string summary(const ProtobufWriter& value) {
     return ProtobufWriter().message(kSummary, ProtobufWriter().message(kSummaryValue, value)).str();
 }
 
+// A run that is stopped and resumed within a second gets a new name all the same.
+GrowingFile new_events_file(const FolderPtr& folder) {
+    for (int number = 0;; ++number) {
+        std::optional<GrowingFile> file = GrowingFile::create(
+            {folder, fmt::format("events.out.tfevents.{:010}.{}.{}.{}", long(now_seconds()),
+                                 host_name(), ::getpid(), number)});
+        if (file) return std::move(*file);
+    }
+}
+
 }  // namespace
 
-TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error)
-        throw Error(fmt::format("{}: cannot create folder: {}", folder.string(), error.message()));
-    // A run that is stopped and resumed within a second gets a new name all the same.
-    for (int number = 0; fd_ < 0; ++number) {
-        path_ = folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}", long(now_seconds()),
-                                     host_name(), ::getpid(), number);
-        fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-        if (fd_ < 0 && errno != EEXIST)
-            throw Error(fmt::format("{}: cannot create: {}", path_.string(), std::strerror(errno)));
-    }
+TensorBoardWriter::TensorBoardWriter(const FolderPtr& folder) : file_(new_events_file(folder)) {
     write_event(0, ProtobufWriter().bytes(kFileVersion, "brain.Event:2").str());
 }
 
-TensorBoardWriter::~TensorBoardWriter() { ::close(fd_); }
-
 void TensorBoardWriter::write_event(std::int64_t step, std::string_view content) {
-    const std::string record =
+    file_.write(
         framed(ProtobufWriter().number(kWallTime, now_seconds()).integer(kStep, step).str() +
-               std::string(content));
-    std::string_view rest = record;
-    while (!rest.empty()) {
-        const ssize_t written = ::write(fd_, rest.data(), rest.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0)
-            throw Error(fmt::format("{}: cannot write: {}", path_.string(), std::strerror(errno)));
-        rest.remove_prefix(std::size_t(written));
-    }
+               std::string(content)));
 }
 
 void TensorBoardWriter::scalar(std::string_view tag, std::int64_t step, double value) {

@@ -8,18 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/growing_file.h"
 #include "image/image.h"
 
 namespace cait {
 
 class TensorBoardWriter {
 public:
-    // Makes the folder if need be, and in it a new events.out.tfevents.* file: a resumed run adds
-    // one, and TensorBoard reads them in turn.
-    explicit TensorBoardWriter(const std::filesystem::path& folder);
-    TensorBoardWriter(const TensorBoardWriter&) = delete;
-    TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;
-    ~TensorBoardWriter();
+    // Makes a new events.out.tfevents.* file in the folder: a resumed run adds one, and TensorBoard
+    // reads them in turn.
+    explicit TensorBoardWriter(const FolderPtr& folder);
 
     // "loss/train": what stands before the slash groups charts.
     void scalar(std::string_view tag, std::int64_t step, double value);
@@ -30,13 +28,12 @@ public:
     // forgotten.
     void resumed_at(std::int64_t step);
 
-    const std::filesystem::path& file() const { return path_; }
+    std::filesystem::path file() const { return file_.place().path(); }
 
 private:
     void write_event(std::int64_t step, std::string_view content);
 
-    std::filesystem::path path_;
-    int fd_ = -1;
+    GrowingFile file_;
 };
 
 }  // namespace cait

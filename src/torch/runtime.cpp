@@ -10,11 +10,17 @@
 #include <limits>
 
 #include "core/cpu_limit.h"
+#include "core/thread_trial.h"
+#include "torch/blas_memory.h"
 
 namespace cait {
 
 void set_threads(int threads) {
     const int count = std::max(1, threads);
+    // OpenMP's, LibTorch's own pool, those of a loader and of an evaluation.
+    constexpr int kPools = 4;
+    require_threads(kPools * count);
+    claim_blas_memory(count);
     at::set_num_threads(count);
     omp_set_num_threads(count);
 }

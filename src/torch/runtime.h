@@ -4,7 +4,8 @@
 namespace cait {
 
 // Threads of LibTorch, of oneDNN and of our kernels, which share one pool. Debian's LibTorch starts
-// with one.
+// with one. Throws Error where they could not be started or there is no memory for their BLAS:
+// LibTorch would wait for ever.
 void set_threads(int threads);
 
 // As many threads as cores that the process may use (affinity, container), or as many as

@@ -23,15 +23,16 @@ DatasetPtr labelled(const DatasetPtr& images, std::size_t clusters,
 }  // namespace
 
 ClusteredData known_clusters(const ClusterPart& part, const DatasetPtr& images,
-                             std::vector<std::int64_t> of_image) {
+                             std::vector<std::int64_t> of_image, const std::string& source) {
     if (of_image.size() != images->size())
         throw Error(
-            fmt::format("clusters: expected one for each of the {} training images, found {}",
-                        images->size(), of_image.size()));
+            fmt::format("{}: clusters: expected one for each of the {} training images, found {}",
+                        source, images->size(), of_image.size()));
     for (const std::int64_t cluster : of_image)
         if (cluster < 0 || cluster >= part.count)
-            throw Error(fmt::format("clusters: expected 0 to {}, as clusters.count is {}, found {}",
-                                    part.count - 1, part.count, cluster));
+            throw Error(
+                fmt::format("{}: clusters: expected 0 to {}, as clusters.count is {}, found {}",
+                            source, part.count - 1, part.count, cluster));
     return {labelled(images, std::size_t(part.count), std::move(of_image)),
             fmt::format("{} images in the {} clusters that the run began with", images->size(),
                         part.count)};

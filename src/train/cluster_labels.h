@@ -15,10 +15,11 @@ struct ClusteredData {
     std::string note;   // for people
 };
 
-// Those that a run has started with; throws Error where the images or part.count are others. What
-// k-means finds may differ from machine to machine, and its model may be gone.
+// Those that a run has started with; throws Error, naming the file `source` that they come from,
+// where the images or part.count are others. What k-means finds may differ from machine to machine,
+// and its model may be gone.
 ClusteredData known_clusters(const ClusterPart& part, const DatasetPtr& images,
-                             std::vector<std::int64_t> of_image);
+                             std::vector<std::int64_t> of_image, const std::string& source);
 
 // By the features of the part's model at unit length; a function of the file, the images and the
 // seed. Throws UsageError for more clusters than images.

@@ -144,7 +144,7 @@ void fit_memory(RunPlan& plan, ProcessGroup& group) {
 void note_data(RunPlan& plan, bool resuming, const std::filesystem::path& folder) {
     if (plan.data.held_out && !resuming)
         plan.notes.push_back(fmt::format("no validation data: {} (csv:{})", plan.data.val_text,
-                                         RunFolder::holdout_of(folder).string()));
+                                         (folder / RunFiles::kHoldout).string()));
     else if (!plan.data.val && plan.recipe.data.val != "none")
         plan.notes.push_back("no validation: " + plan.data.val_text);
     if (plan.data.on_test)
@@ -199,7 +199,8 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     KnownData known;
     if (saved) {
         if (recipe.clusters.count == 0) known.classes = saved->classes;
-        if (const auto list = RunFolder::holdout_of(folder); std::filesystem::exists(list))
+        known.source = RunFiles::state_of(folder).string();
+        if (const FilePlace list = RunFiles(Folder::open(folder)).holdout(); list.exists())
             known.holdout = list;
     }
     require_same(identity_of(recipe), group);
@@ -213,7 +214,7 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     if (recipe.clusters.count > 0) {
         ClusteredData clustered =
             saved && !saved->clusters.empty()
-                ? known_clusters(recipe.clusters, plan.data.train, saved->clusters)
+                ? known_clusters(recipe.clusters, plan.data.train, saved->clusters, known.source)
                 : cluster_labels(recipe.clusters, plan.data.train, std::uint64_t(recipe.train.seed),
                                  plan.place.threads);
         plan.data.train = std::move(clustered.images);

@@ -102,10 +102,10 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
             RunFolder::require_free(options.folder);
     }
     group_.barrier();  // nobody reads the state of a run that another program is training
-    const std::filesystem::path state_file = options.folder / "state.safetensors";
     std::optional<RunState> saved;
     if (options.resume) {
-        if (std::filesystem::exists(state_file))
+        const FilePlace state_file = RunFiles(Folder::open(options.folder)).state();
+        if (state_file.exists())
             saved = load_state(state_file);
         else
             RunFolder::require_no_results(options.folder);
@@ -115,8 +115,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     // Written only now: a run that cannot start leaves nothing behind.
     if (group_.is_main()) {
         if (!folder_) folder_.emplace(RunFolder::create(options.folder, plan_.recipe));
-        if (plan_.data.held_out && !saved)
-            write_holdout(*plan_.data.val, RunFolder::holdout_of(options.folder));
+        if (plan_.data.held_out && !saved) write_holdout(*plan_.data.val, folder_->holdout());
     }
     for (const std::string& text : plan_.notes)
         if (group_.is_main()) options_.observer.note(text);
@@ -130,6 +129,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     if (recipe.clusters.count > 0) state_.clusters = labels_of(*plan_.data.train);
     state_.made_with = identity_of(plan_.recipe);
     state_.made_with.merge(identity_of(plan_.data));
+    if (group_.is_main()) state_.made_with.merge(conditions_of(plan_.data, group_.world()));
     recheck_mapped_files();  // from here on nothing of the state comes from a mapped file
     best_on_disk_ = state_.best;
     plan_.place.start = state_.position;
@@ -139,7 +139,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
         for (const std::string& text : plan_.notes) records_->add_note(text);
         if (!records_->damage().empty()) note(records_->damage());
     }
-    if (saved && !saved->made_with.empty()) note_changes(saved->made_with);
+    if (saved && !saved->made_with.empty() && group_.is_main()) note_changes(saved->made_with);
     if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
     loader_ = training_loader(
         plan_.recipe, plan_.data, plan_.model.preprocessing(), plan_.size, plan_.place,
@@ -174,9 +174,12 @@ RunFacts TrainingRun::facts() const {
 }
 
 void TrainingRun::resume(const RunState& saved) {
-    check_position(saved, plan_.epochs, plan_.steps_per_epoch,
-                   options_.folder / "state.safetensors");
-    plan_.step->load_state(saved.tensors, (options_.folder / "state.safetensors").string());
+    const std::filesystem::path file = RunFiles::state_of(options_.folder);
+    check_position(saved, plan_.epochs, plan_.steps_per_epoch, file);
+    if (saved.classes != state_.classes)
+        throw Error(fmt::format("{}: classes: expected {}, as the data has them, found {}",
+                                file.string(), state_.classes.size(), saved.classes.size()));
+    plan_.step->load_state(saved.tensors, file.string());
     state_ = saved;
     state_.tensors.clear();
     recorded_ = state_.totals;
@@ -186,9 +189,17 @@ void TrainingRun::resume(const RunState& saved) {
 }
 
 void TrainingRun::note_changes(const RunIdentity& before) {
+    std::vector<std::string> lines;
     const std::vector<std::string> changes = changes_between(before, state_.made_with);
     if (!changes.empty())
-        note(fmt::format("changed since the run was saved: {}", fmt::join(changes, ", ")));
+        lines.push_back(
+            fmt::format("changed since the run was saved: {}", fmt::join(changes, ", ")));
+    if (!is_over())
+        std::ranges::copy(changed_conditions(before, state_.made_with), std::back_inserter(lines));
+    for (const std::string& line : lines) {
+        note(line);
+        records_->log_note(state_, double(state_.step) / double(plan_.steps_per_epoch), line);
+    }
 }
 
 void TrainingRun::note(const std::string& text) {
@@ -477,8 +488,8 @@ TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const Worl
 
 TrainOutcome train(const TrainRequest& request) {
     if (request.folder.empty()) throw UsageError("train: expected a folder for the run");
-    Recipe recipe =
-        request.resume ? read_recipe(request.folder / "recipe.toml") : find_recipe(request.recipe);
+    Recipe recipe = request.resume ? read_recipe(RunFiles(Folder::open(request.folder)).recipe())
+                                   : find_recipe(request.recipe);
     const WorldInfo world = world_from_environment();
     for (const std::string& note : set_recipe_values(recipe, request.settings))
         if (world.rank == 0) request.observer.note(note);  // as everything else that a run tells

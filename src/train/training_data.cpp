@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::size_t kMeasuredImages = 10'000;
 
-void hold_out_of(const Recipe& recipe, const std::filesystem::path& known, TrainingData& data) {
+void hold_out_of(const Recipe& recipe, const std::optional<FilePlace>& known, TrainingData& data) {
     const double share = recipe.data.holdout;
     data.val_text = "none: nothing is held out";
     if (share == 0) return;
     const auto seed = std::uint64_t(recipe.train.seed);
     const Holdout parts =
-        known.empty() ? hold_out(data.train, share, seed) : read_holdout(data.train, known);
+        known ? read_holdout(data.train, *known) : hold_out(data.train, share, seed);
     if (parts.held_out->size() == 0) {
         data.val_text = fmt::format("none: {} images are too few to hold {:g} % out",
                                     data.train->size(), 100 * share);
@@ -37,6 +37,15 @@ void hold_out_of(const Recipe& recipe, const std::filesystem::path& known, Train
     data.val = parts.held_out;
 }
 
+// The classes of a run may be wrong, or those of the data: both are named.
+DatasetPtr with_known_classes(const DatasetPtr& images, const KnownData& known) {
+    try {
+        return with_classes(images, known.classes);
+    } catch (const Error& error) {
+        throw Error(fmt::format("{}: classes: {}", known.source, error.what()));
+    }
+}
+
 }  // namespace
 
 TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
@@ -45,7 +54,7 @@ TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
         throw UsageError("data.train: expected a data set, for example --data folder:images");
     TrainingData data;
     data.train = open_dataset(part.train, Split::train);
-    if (!known.classes.empty()) data.train = with_classes(data.train, known.classes);
+    if (!known.classes.empty()) data.train = with_known_classes(data.train, known);
     if (data.train->size() == 0)
         throw Error(fmt::format("{}: expected images, found none", part.train));
     if (part.val == "none") {

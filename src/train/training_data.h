@@ -2,10 +2,11 @@
 // into loaders.
 #pragma once
 
-#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cait/model.h"
+#include "core/file_place.h"
 #include "data/loader.h"
 #include "graph/graph.h"
 #include "recipe/recipe.h"
@@ -27,7 +28,8 @@ struct TrainingData {
 // What a run that is taken up again knows already; empty for a new one.
 struct KnownData {
     std::vector<std::string> classes;
-    std::filesystem::path holdout;  // the file that says what is held out, if there is one
+    std::string source = {};                // of the classes: the file that messages name
+    std::optional<FilePlace> holdout = {};  // what says what is held out, if something is
 };
 
 // Without validation data of its own, the recipe's share of every class is held out by its seed.

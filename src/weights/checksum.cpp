@@ -12,6 +12,7 @@
 #include "core/digest.h"
 #include "core/printable.h"
 #include "weights/metadata_json.h"
+#include "weights/safetensors.h"
 
 namespace cait {
 
@@ -72,6 +73,13 @@ std::map<std::string, std::string> sealed(std::map<std::string, std::string> met
     metadata[kChecksumKey] = checksums(tensors);
     metadata[kDigestKey] = digest_of(tensors, metadata);
     return metadata;
+}
+
+void write_sealed(const FilePlace& place, const std::map<std::string, Tensor>& tensors,
+                  std::map<std::string, std::string> metadata) {
+    std::vector<NamedTensor> named;
+    for (const auto& [name, tensor] : tensors) named.push_back({name, tensor});
+    write_safetensors(place, named, sealed(std::move(metadata), named));
 }
 
 void verify_metadata(std::span<const NamedTensor> tensors,

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "core/file_place.h"
 #include "weights/weight_file.h"
 
 namespace cait {
@@ -22,6 +23,10 @@ std::string checksums(std::span<const NamedTensor> tensors);
 // of all other entries and of the tensors' names, formats and shapes.
 std::map<std::string, std::string> sealed(std::map<std::string, std::string> metadata,
                                           std::span<const NamedTensor> tensors);
+
+// A file of ours: the tensors with sealed() metadata, replaced in one step.
+void write_sealed(const FilePlace& place, const std::map<std::string, Tensor>& tensors,
+                  std::map<std::string, std::string> metadata);
 
 // Throw Error that names the file and, for tensors, the first whose bytes have changed. What has no
 // checksum passes.

@@ -114,9 +114,9 @@ void check_writable(std::span<const NamedTensor> tensors, const std::filesystem:
 
 }  // namespace
 
-TensorFile TensorFile::open(const std::filesystem::path& path) {
-    const auto file = MappedFile::open(path);
-    return parse(file, file->bytes(), path.string());
+TensorFile TensorFile::open(const FilePlace& place) {
+    const auto file = MappedFile::open(place);
+    return parse(file, file->bytes(), place.string());
 }
 
 TensorFile TensorFile::parse(const std::shared_ptr<const void>& owner,
@@ -153,8 +153,9 @@ TensorFile TensorFile::parse(const std::shared_ptr<const void>& owner,
     return file;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+void write_safetensors(const FilePlace& place, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata) {
+    const std::filesystem::path path = place.path();
     check_writable(tensors, path);
     std::vector<const NamedTensor*> order;
     for (const NamedTensor& entry : tensors) order.push_back(&entry);
@@ -170,7 +171,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const NamedT
         throw Error(fmt::format("{}: cannot write a header of {} bytes, at most {}", path.string(),
                                 header.size(), kLongestHeader));
     const std::uint64_t length = header.size();
-    AtomicFile file(path);
+    AtomicFile file(place);
     file.write(std::as_bytes(std::span(&length, 1)));
     file.write(header);
     for (const NamedTensor* entry : order)

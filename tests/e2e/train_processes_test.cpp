@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstring>
-#include <fstream>
 
 #include "e2e/train_run.h"
 
@@ -30,13 +29,6 @@ protected:
             std::memcpy(all.data() + old, tensor.bytes(), tensor.byte_size());
         }
         return all;
-    }
-
-    static std::vector<pid_t> children(pid_t parent) {
-        std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", parent));
-        std::vector<pid_t> result;
-        for (pid_t child = 0; file >> child;) result.push_back(child);
-        return result;
     }
 };
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "e2e/train_run.h"
@@ -86,6 +87,54 @@ TEST_F(TrainResume, AFullDiskKeepsTheOldCheckpoint) {
     EXPECT_THAT(run.err, HasSubstr("safetensors"));
     EXPECT_EQ(state("run"), good);
     EXPECT_EQ(cait({"train", "--resume", path("run"), "--epochs", "2"}).status, 0);
+}
+
+// The weights are the same up to rounding, or the pixels are others: nobody would see it.
+TEST_F(TrainResume, WhatChangesTheResultWithoutAWordIsNoted) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1", "--set", "train.threads=2"})).status, 0);
+    const auto lines_of = [&](const std::string& text, const std::string& start) {
+        std::vector<std::string> lines;
+        std::istringstream all(text);
+        for (std::string line; std::getline(all, line);)
+            if (line.starts_with(start)) lines.push_back(line);
+        return lines;
+    };
+    int epochs = 1;
+    const auto notes_of = [&](const Words& more) {
+        Words words = go_on("run");
+        words.insert(words.end(), {"--epochs", std::to_string(++epochs)});
+        words.insert(words.end(), more.begin(), more.end());
+        const std::size_t before =
+            lines_of(read(path("run/metrics.jsonl")), "{\"kind\":\"note\"").size();
+        const Finished run = cait(words);
+        EXPECT_EQ(run.status, 0) << run.err;
+        std::vector<std::string> notes;
+        for (const std::string& line : lines_of(run.err, "note: "))
+            if (line.find("when the run was saved") != std::string::npos) notes.push_back(line);
+        // The first says that there are more epochs.
+        EXPECT_EQ(lines_of(read(path("run/metrics.jsonl")), "{\"kind\":\"note\"").size(),
+                  before + 1 + notes.size());
+        for (const std::string& note : notes)
+            EXPECT_THAT(read(path("run/report.html")), HasSubstr(note.substr(6, 40)));
+        return notes;
+    };
+    EXPECT_THAT(notes_of({}), testing::IsEmpty());
+    const Words one = {"--set", "train.threads=1"};
+    EXPECT_THAT(notes_of(one),
+                testing::ElementsAre(HasSubstr("threads: 2 when the run was saved, 1 now: ")));
+    EXPECT_THAT(notes_of({"--set", "train.threads=1", "--nproc", "2"}),
+                testing::ElementsAre(HasSubstr("processes: 1 when the run was saved, 2 now: ")));
+    EXPECT_THAT(notes_of(one),
+                testing::ElementsAre(HasSubstr("processes: 2 when the run was saved, 1 now: ")));
+    for (const char* part : {"train", "val"}) {
+        std::filesystem::copy_file(path(part + std::string("/green/3.png")),
+                                   path(part + std::string("/red/3.png")),
+                                   std::filesystem::copy_options::overwrite_existing);
+        EXPECT_THAT(notes_of(one),
+                    testing::ElementsAre(HasSubstr("contents of the images (digest): ")));
+    }
+    const Variable isa("CAIT_ISA", "portable");
+    EXPECT_THAT(notes_of(one), testing::ElementsAre(HasSubstr("instruction set: ")));
 }
 
 TEST_F(TrainResume, ADamagedCheckpointIsNoticed) {

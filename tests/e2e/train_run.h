@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "core/philox.h"
 #include "e2e/command.h"
 #include "image/codec/encode.h"
@@ -74,6 +76,13 @@ protected:
             hashes.emplace(name, stable_hash({reinterpret_cast<const char*>(tensor.bytes()),
                                               std::size_t(tensor.byte_size())}));
         return hashes;
+    }
+
+    static std::vector<pid_t> children(pid_t parent) {
+        std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", parent));
+        std::vector<pid_t> result;
+        for (pid_t child = 0; file >> child;) result.push_back(child);
+        return result;
     }
 };
 

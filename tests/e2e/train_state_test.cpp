@@ -64,6 +64,45 @@ TEST_F(TrainState, AnotherVersionOfTheProgramIsSaid) {
     EXPECT_THAT(run.err, testing::HasSubstr("changed since the run was saved: cait 0.0.1 -> "));
 }
 
+TEST_F(TrainState, WhatAnOlderStateDoesNotKnowIsNoChange) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    change("run", [](nlohmann::json& state) {
+        for (const char* key :
+             {"threads", "processes", "instruction set", "contents of the images (digest)"})
+            ASSERT_EQ(state["made_with"].erase(key), 1U) << key;
+    });
+    const Finished run = cait({"train", "--resume", path("run"), "--epochs", "2"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, testing::Not(testing::HasSubstr("when the run was saved")));
+    EXPECT_THAT(run.err, testing::Not(testing::HasSubstr("nothing ->")));
+}
+
+// Whatever a state says that cannot be, the message names the file.
+TEST_F(TrainState, AStateThatContradictsItsRunIsNamed) {
+    using Json = nlohmann::json;
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const std::string file = path("run/state.safetensors"), good = read(file);
+    const auto expect_named = [&](const std::string& pointer, const Json& value) {
+        write("run/state.safetensors", good);
+        change("run", [&](Json& state) { state[Json::json_pointer(pointer)] = value; });
+        SCOPED_TRACE(pointer + " " + value.dump());
+        expect_refused(cait({"train", "--resume", path("run"), "--epochs", "2"}), 1, {file});
+    };
+    for (const Json& classes : {Json::array(), Json{"red"}, Json{"red", "green", "blue", "blue"},
+                                Json{"red", "red", "blue"}, Json{"one", "two", "three"},
+                                Json{1, 2, 3}, Json::object(), Json("red"), Json()})
+        expect_named("/classes", classes);
+    expect_named("/preprocessing", Json::array());
+    expect_named("/preprocessing/std", Json{0, 0, 0});
+    expect_named("/totals/steps", -1);
+    expect_named("/totals/images", 1.5);
+    expect_named("/totals", Json::object());
+    expect_named("/best", Json());
+    expect_named("/best/epoch", 99);
+    expect_named("/position", Json());
+    expect_named("/made_with", Json{1});
+}
+
 // It used to be found out when the first epoch was over and nothing could be saved.
 TEST_F(TrainState, AClassNameThatItCouldNotHoldIsRefusedAtOnce) {
     std::filesystem::rename(folder_ / "train/green", folder_ / "train/gr\xfcn");

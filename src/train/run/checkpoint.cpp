@@ -6,6 +6,7 @@
 #include "recipe/recipe_file.h"
 #include "torch/convert.h"
 #include "train/bad_tensor.h"
+#include "weights/checksum.h"
 
 namespace cait {
 
@@ -68,7 +69,7 @@ void CheckpointWriter::set_scores(Facts of_weights, Facts of_ema) {
     ema_scores_ = std::move(of_ema);
 }
 
-void CheckpointWriter::save_model(const std::filesystem::path& file, const TorchTensors& weights,
+void CheckpointWriter::save_model(const FilePlace& file, const TorchTensors& weights,
                                   const RunState& state, std::uint64_t steps_per_epoch,
                                   const Facts& scores) const {
     std::map<std::string, Tensor> tensors;
@@ -84,7 +85,7 @@ void CheckpointWriter::save_model(const std::filesystem::path& file, const Torch
                   {"steps", std::to_string(state.step)},
                   {"data", recipe_.data.train}});
     model.set_training(std::move(facts));
-    model.save(file);
+    write_sealed(file, model.weights(), model.metadata());
 }
 
 }  // namespace cait

@@ -25,9 +25,8 @@ public:
     void set_scores(Facts of_weights, Facts of_ema);
 
 private:
-    void save_model(const std::filesystem::path& file, const TorchTensors& weights,
-                    const RunState& state, std::uint64_t steps_per_epoch,
-                    const Facts& scores) const;
+    void save_model(const FilePlace& file, const TorchTensors& weights, const RunState& state,
+                    std::uint64_t steps_per_epoch, const Facts& scores) const;
 
     const RunFolder& folder_;
     const Recipe& recipe_;

@@ -3,10 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
+#include <set>
 #include <utility>
 
 #include "cait/error.h"
@@ -15,24 +14,39 @@
 
 namespace cait {
 
-RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
-    // Released by the kernel when the process ends, however it ends.
-    const std::filesystem::path file = path_ / ".lock";
-    lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (lock_ < 0)
-        throw Error(fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
-    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-        ::close(std::exchange(lock_, -1));
-        throw Error(fmt::format("{}: another process is training here", path_.string()));
-    }
-    clear_stale_temporaries(path_);  // of runs that were killed
+namespace {
+
+// Everything that a run or a study of seeds reads or writes; beside it people may keep what they
+// like, links too.
+bool is_of_a_run(const std::string& name) {
+    static const std::set<std::string> kNames = {
+        ".lock",       "recipe.toml",      "state.safetensors", "metrics.jsonl",
+        "report.html", "last.safetensors", "best.safetensors",  "last_ema.safetensors",
+        "tensorboard", RunFiles::kHoldout, "finished.json",     "seeds.json",
+        "seeds.html"};
+    return kNames.contains(name) || name.starts_with("epoch-") || name.starts_with("seed-");
 }
 
-RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+}  // namespace
 
-RunFolder::~RunFolder() {
-    if (lock_ >= 0) ::close(lock_);
+RunFiles::RunFiles(FolderPtr folder) : folder_(std::move(folder)) {
+    for (const std::string& name : folder_->names()) {
+        if (!is_of_a_run(name)) continue;
+        const FilePlace place(folder_, name);
+        const bool is_folder = name == "tensorboard" || name.starts_with("seed-");
+        if (S_ISLNK(place.mode().value_or(S_IFREG)))
+            throw LinkRefused(place.path(), is_folder ? "a folder" : "a regular file");
+    }
+}
+
+RunFolder::RunFolder(FolderPtr folder) : RunFiles(std::move(folder)) {
+    // Released by the kernel when the process ends, however it ends.
+    const FilePlace file(this->folder(), ".lock");
+    lock_ = Descriptor(file.open(O_RDWR | O_CREAT | O_NONBLOCK, 0666));
+    if (!lock_) file.fail("write");
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+        throw Error(fmt::format("{}: another process is training here", path().string()));
+    clear_stale_temporaries(*this->folder());  // of runs that were killed
 }
 
 namespace {
@@ -67,12 +81,7 @@ void RunFolder::require_no_results(const std::filesystem::path& path) {
 }
 
 RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& recipe) {
-    std::error_code failure;
-    std::filesystem::create_directories(path, failure);
-    if (failure)
-        throw Error(
-            fmt::format("{}: cannot make the folder: {}", path.string(), failure.message()));
-    RunFolder folder(path);
+    RunFolder folder(Folder::make(path));
     require_free(path);
     AtomicFile file(folder.recipe());
     file.write(recipe_text(recipe));
@@ -83,15 +92,15 @@ RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& rec
 RunFolder RunFolder::open(const std::filesystem::path& path) {
     if (!std::filesystem::is_directory(path))
         throw Error(fmt::format("{}: expected the folder of a run", path.string()));
-    RunFolder folder(path);
-    if (!std::filesystem::exists(folder.recipe()))
+    RunFolder folder(Folder::open(path));
+    if (!folder.recipe().exists())
         throw Error(
             fmt::format("{}: expected recipe.toml: not the folder of a run", path.string()));
     return folder;
 }
 
-std::filesystem::path RunFolder::epoch(std::uint64_t number) const {
-    return path_ / fmt::format("epoch-{:04}.safetensors", number);
+FilePlace RunFiles::epoch(std::uint64_t number) const {
+    return {folder_, fmt::format("epoch-{:04}.safetensors", number)};
 }
 
 }  // namespace cait

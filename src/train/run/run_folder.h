@@ -1,13 +1,43 @@
-// The folder of a run: what lies where, and that only one process at a time trains in it.
+// The folder of a run: what lies where, and that only one process at a time trains in it. Somebody
+// else may have made it: none of its files is opened through a link.
 #pragma once
 
-#include <filesystem>
-
+#include "core/descriptor.h"
+#include "core/file_place.h"
 #include "recipe/recipe.h"
 
 namespace cait {
 
-class RunFolder {
+class RunFiles {
+public:
+    // The way to the folder itself may be a link. Throws LinkRefused, naming it, when a file of a
+    // run in it is one, before anything is read or written.
+    explicit RunFiles(FolderPtr folder);
+
+    const std::filesystem::path& path() const { return folder_->path(); }
+    const FolderPtr& folder() const { return folder_; }
+    FilePlace recipe() const { return {folder_, "recipe.toml"}; }
+    FilePlace state() const { return {folder_, kState}; }
+    FilePlace metrics() const { return {folder_, "metrics.jsonl"}; }
+    FilePlace report() const { return {folder_, "report.html"}; }
+    FilePlace last() const { return {folder_, "last.safetensors"}; }
+    FilePlace best() const { return {folder_, "best.safetensors"}; }
+    FilePlace last_ema() const { return {folder_, "last_ema.safetensors"}; }
+    FilePlace epoch(std::uint64_t number) const;  // "epoch-0030.safetensors"
+    // The images that are held out for validation, where some are.
+    FilePlace holdout() const { return {folder_, kHoldout}; }
+    FolderPtr tensorboard() const { return folder_->make_below("tensorboard"); }
+
+    static constexpr const char* kHoldout = "holdout.csv";
+    static constexpr const char* kState = "state.safetensors";
+    // For messages about the folder of a run.
+    static std::filesystem::path state_of(const std::filesystem::path& run) { return run / kState; }
+
+private:
+    FolderPtr folder_;
+};
+
+class RunFolder : public RunFiles {
 public:
     // Throws UsageError when a run is there already.
     static void require_free(const std::filesystem::path& path);
@@ -18,30 +48,10 @@ public:
     // A run to go on with; throws Error when there is nothing to go on from.
     static RunFolder open(const std::filesystem::path& path);
 
-    RunFolder(RunFolder&& other) noexcept;
-    RunFolder& operator=(RunFolder&&) = delete;
-    ~RunFolder();
-
-    const std::filesystem::path& path() const { return path_; }
-    std::filesystem::path recipe() const { return path_ / "recipe.toml"; }
-    std::filesystem::path state() const { return path_ / "state.safetensors"; }
-    std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
-    std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-    std::filesystem::path report() const { return path_ / "report.html"; }
-    std::filesystem::path last() const { return path_ / "last.safetensors"; }
-    std::filesystem::path best() const { return path_ / "best.safetensors"; }
-    std::filesystem::path last_ema() const { return path_ / "last_ema.safetensors"; }
-    std::filesystem::path epoch(std::uint64_t number) const;  // "epoch-0030.safetensors"
-    // The images that are held out for validation, where some are.
-    static std::filesystem::path holdout_of(const std::filesystem::path& run) {
-        return run / "holdout.csv";
-    }
-
 private:
-    explicit RunFolder(std::filesystem::path path);
+    explicit RunFolder(FolderPtr folder);
 
-    std::filesystem::path path_;
-    int lock_ = -1;
+    Descriptor lock_;
 };
 
 }  // namespace cait

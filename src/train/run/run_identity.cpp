@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cait/error.h"
 #include "core/digest.h"
+#include "core/isa.h"
 #include "core/version.h"
 #include "recipe/recipe_keys.h"
 
@@ -48,6 +51,48 @@ std::string images_digest(const TrainingData& data) {
     return short_hex(digest);
 }
 
+struct Condition {
+    const char* key;
+    const char* effect;  // of another value
+};
+
+constexpr const char* kProcesses = "processes";
+constexpr const char* kThreads = "threads";
+constexpr const char* kIsa = "instruction set";
+constexpr const char* kContents = "contents of the images (digest)";
+constexpr const char* kNames = "names and labels of the images (digest)";
+constexpr const char* kRounding =
+    "sums are rounded in another order, so the result is not bit for bit that of a whole run";
+constexpr std::array kConditions = {
+    Condition{kProcesses, kRounding}, Condition{kThreads, kRounding}, Condition{kIsa, kRounding},
+    Condition{kContents, "the run goes on with other pixels than it began with"}};
+
+bool is_condition(const std::string& key) {
+    return std::ranges::any_of(kConditions, [&](const Condition& c) { return key == c.key; });
+}
+
+void add_contents(Digest& digest, const Dataset& images, std::size_t index) {
+    try {
+        if (const auto stored = images.encoded(index)) return digest.add(stored->bytes);
+        const Image image = images.image(index);
+        digest.add(std::as_bytes(std::span(image.pixels)));
+    } catch (const Error&) {
+        add_text(digest, "unreadable");  // the run skips it, or says what is wrong with it
+    }
+}
+
+// Of every image where there are few, else of some from the first to the last: it takes
+// milliseconds, and a set that was made anew differs everywhere.
+std::string contents_digest(const TrainingData& data) {
+    constexpr std::size_t kSample = 256;
+    Digest digest(DigestKind::sha256);
+    for (const DatasetPtr& images : {data.train, data.val}) {
+        const std::size_t size = images ? images->size() : 0, count = std::min(size, kSample);
+        for (std::size_t i = 0; i < count; ++i) add_contents(digest, *images, i * size / count);
+    }
+    return short_hex(digest);
+}
+
 }  // namespace
 
 RunIdentity identity_of(const Recipe& recipe) {
@@ -66,9 +111,32 @@ RunIdentity identity_of(const TrainingData& data) {
     for (const std::string& name : data.train->classes()) add_text(names, name);
     return {{"training images", std::to_string(data.train->size())},
             {"validation images", std::to_string(data.val ? data.val->size() : 0)},
-            {"names and labels of the images (digest)", images_digest(data)},
+            {kNames, images_digest(data)},
             {"classes", std::to_string(data.train->classes().size())},
             {"names of the classes (digest)", short_hex(names)}};
+}
+
+RunIdentity conditions_of(const TrainingData& data, int processes) {
+    return {{kProcesses, std::to_string(processes)},
+            {kThreads, std::to_string(at::get_num_threads())},
+            {kIsa, std::string(isa_name(used_isa()))},
+            {kContents, contents_digest(data)}};
+}
+
+std::vector<std::string> changed_conditions(const RunIdentity& before, const RunIdentity& now) {
+    const auto differs = [&](const char* key) {
+        const auto was = before.find(key), is = now.find(key);
+        return was != before.end() && is != now.end() && was->second != is->second;
+    };
+    std::vector<std::string> lines;
+    for (const Condition& condition : kConditions) {
+        if (!differs(condition.key)) continue;
+        if (condition.key == kContents && differs(kNames)) continue;  // says it already
+        lines.push_back(fmt::format("{}: {} when the run was saved, {} now: {}", condition.key,
+                                    before.at(condition.key), now.at(condition.key),
+                                    condition.effect));
+    }
+    return lines;
 }
 
 std::vector<std::string> changes_between(const RunIdentity& before, const RunIdentity& now) {
@@ -81,7 +149,7 @@ std::vector<std::string> changes_between(const RunIdentity& before, const RunIde
         for (const auto& entry : *one) keys.insert(entry.first);
     std::vector<std::string> changes;
     for (const std::string& key : keys)
-        if (value(before, key) != value(now, key))
+        if (!is_condition(key) && value(before, key) != value(now, key))
             changes.push_back(fmt::format("{} {} -> {}", key, value(before, key), value(now, key)));
     return changes;
 }

@@ -54,9 +54,8 @@ void add_results(const Recipe& recipe, const TrainingData& used, ReportData& dat
 }
 
 MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
-    return resume && std::filesystem::exists(folder.metrics())
-               ? MetricsLog::resume(folder.metrics(), std::int64_t(step))
-               : MetricsLog::start(folder.metrics());
+    return resume ? MetricsLog::resume(folder.metrics(), std::int64_t(step))
+                  : MetricsLog::start(folder.metrics());
 }
 
 }  // namespace
@@ -77,6 +76,14 @@ void RunRecords::append(const MetricsRecord& record) {
     log_.append(record);
     for (const auto& [name, value] : record.values)
         tensorboard_.scalar(name + "/" + record.kind, record.step, value);
+}
+
+void RunRecords::log_note(const RunState& state, double epoch, const std::string& text) {
+    append({.kind = "note",
+            .step = std::int64_t(state.step),
+            .epoch = epoch,
+            .values = {},
+            .text = text});
 }
 
 void RunRecords::train(const RunState& state, double epoch, double lr, const EpochTotals& sums,

@@ -30,7 +30,9 @@ public:
 
     const std::string& damage() const { return log_.damage(); }  // of a log that goes on
 
-    void add_note(const std::string& text) { notes_.push_back(text); }
+    void add_note(const std::string& text) { notes_.push_back(text); }  // for the report
+    // In the log, where it stays when the run goes on and the report is made anew.
+    void log_note(const RunState& state, double epoch, const std::string& text);
     // The evaluation is the latest one; null where there was none.
     void report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
                 const TrainingData& data) const;

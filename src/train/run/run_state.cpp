@@ -63,7 +63,7 @@ EpochTotals operator-(EpochTotals a, const EpochTotals& b) {
     return a;
 }
 
-void save_state(const std::filesystem::path& path, const RunState& state) {
+void save_state(const FilePlace& place, const RunState& state) {
     const nlohmann::json json = {{"step", state.step},
                                  {"position", state.position},
                                  {"totals", state.totals},
@@ -73,14 +73,14 @@ void save_state(const std::filesystem::path& path, const RunState& state) {
                                  {"preprocessing", state.preprocessing},
                                  {"classes", state.classes},
                                  {"made_with", state.made_with}};
-    std::vector<NamedTensor> tensors;
-    for (const auto& [name, tensor] : state.tensors) tensors.push_back({name, tensor});
-    if (!state.clusters.empty()) tensors.push_back({kClusters, tensor_of(state.clusters)});
-    write_safetensors(path, tensors, sealed({{kStateKey, json.dump()}}, tensors));
+    std::map<std::string, Tensor> tensors = state.tensors;
+    if (!state.clusters.empty()) tensors.emplace(kClusters, tensor_of(state.clusters));
+    write_sealed(place, tensors, {{kStateKey, json.dump()}});
 }
 
-RunState load_state(const std::filesystem::path& path) {
-    const TensorFile file = TensorFile::open(path);
+RunState load_state(const FilePlace& place) {
+    const std::filesystem::path path = place.path();
+    const TensorFile file = TensorFile::open(place);
     const auto entry = file.metadata.find(kStateKey);
     if (entry == file.metadata.end() || !file.metadata.contains(kChecksumKey))
         throw Error(
@@ -94,6 +94,7 @@ RunState load_state(const std::filesystem::path& path) {
         state.step = count(json, "step");
         state.position = {count(json.at("position"), "epoch"), count(json.at("position"), "batch")};
         json.at("totals").get_to(state.totals);
+        for (const char* key : {"steps", "images"}) count(json["totals"], key);
         json.at("best").get_to(state.best);
         state.skipped = count(json, "skipped");
         state.skipped_in_a_row = count(json, "skipped_in_a_row");

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cait/model.h"
+#include "core/file_place.h"
 #include "data/sampler.h"
 
 namespace cait {
@@ -47,10 +48,10 @@ struct RunState {
 };
 
 // Atomic, fsynced, with a checksum for every tensor.
-void save_state(const std::filesystem::path& path, const RunState& state);
+void save_state(const FilePlace& place, const RunState& state);
 
 // Throws Error that names the file for anything that is missing or damaged.
-RunState load_state(const std::filesystem::path& path);
+RunState load_state(const FilePlace& place);
 
 // Throws Error, naming the file, for a state that stands beyond the end of its run: so many epochs
 // of so many batches.

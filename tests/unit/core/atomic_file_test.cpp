@@ -117,7 +117,7 @@ TEST(AtomicFile, KeepsTheOldFileWhenKilled) {
     AtomicFile file(folder / "weights");  // takes over what is left
     file.write("new");
     EXPECT_EQ(folder.file_count(), 2);
-    clear_stale_temporaries(folder.path());  // not that of a living writer
+    clear_stale_temporaries(*Folder::open(folder.path()));  // not that of a living writer
     file.commit();
     EXPECT_EQ(read_file(folder / "weights"), "new");
     EXPECT_EQ(folder.file_count(), 1);
@@ -128,7 +128,7 @@ TEST(AtomicFile, ClearsWhatDeadWritersHaveLeft) {
     for (const char* name : {"a.tmp.0", "b.safetensors.tmp.12", "c.tmp.x", "d.tmp.", "e.tmp"})
         write_file(folder / name, "text");
     std::filesystem::create_symlink("c.tmp.x", folder / "f.tmp.0");
-    clear_stale_temporaries(folder.path());
+    clear_stale_temporaries(*Folder::open(folder.path()));
     EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp.0"));
     EXPECT_EQ(folder.file_count(), 4);
 }

@@ -17,10 +17,11 @@ namespace cait {
 namespace {
 
 // What a process inside finds: the exit code of a child that enters and then does `work`.
-int inside(const std::vector<std::filesystem::path>& outputs, const std::function<int()>& work) {
+int inside(const std::vector<std::filesystem::path>& outputs, const std::function<int()>& work,
+           Network network = Network::none, Programs programs = Programs::none) {
     const pid_t child = ::fork();
     if (child == 0) {
-        enter_sandbox(outputs);
+        enter_sandbox(outputs, network, programs);
         ::_exit(work());
     }
     int status = 0;
@@ -76,6 +77,44 @@ TEST(Sandbox, ThereIsNoNetworkAndNoOtherProgram) {
                          return problem_of(::execv(name, words));
                      }),
               EPERM);
+}
+
+int run_shell(const std::string& script) {
+    char name[] = "/bin/sh", option[] = "-c";
+    std::string text = script;
+    char* const words[] = {name, option, text.data(), nullptr};
+    return problem_of(::execv(name, words));
+}
+
+TEST(Sandbox, ProcessesOfOneRunSpeakToEachOtherAndToNoLocalProgram) {
+    const auto of_family = [](int family) {
+        return inside(
+            {}, [=] { return problem_of(::socket(family, SOCK_STREAM, 0)); }, Network::peers);
+    };
+    EXPECT_EQ(of_family(AF_INET), 0);
+    EXPECT_EQ(of_family(AF_UNIX), EPERM);
+    EXPECT_EQ(inside(
+                  {}, [] { return problem_of(::socket(AF_NETLINK, SOCK_RAW, 0)); }, Network::peers),
+              0);
+    EXPECT_EQ(inside(
+                  {}, [] { return run_shell("exit 0"); }, Network::peers),
+              EPERM);
+}
+
+TEST(Sandbox, ProgramsThatItStartsCannotWriteMoreThanItself) {
+    if (!has_landlock()) GTEST_SKIP() << "this system has no Landlock";
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "out");
+    const auto shell = [&](const std::string& script) {
+        return inside(
+            {folder / "out"}, [&] { return run_shell("exec 2>&-; " + script); }, Network::peers,
+            Programs::some);
+    };
+    write_file(folder / "input", "weights");
+    EXPECT_EQ(shell("echo text > " + (folder / "out/new").string()), 0);
+    EXPECT_NE(shell("echo text > " + (folder / "input").string()), 0);
+    EXPECT_EQ(read_file(folder / "out/new"), "text\n");
+    EXPECT_EQ(read_file(folder / "input"), "weights");
 }
 
 TEST(Sandbox, HoldsForThreadsThatStartLater) {

@@ -66,6 +66,29 @@ TEST(MetricsLog, ALineThatACrashCutOffIsLeftOut) {
     EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst, kSecond));
 }
 
+// As a copy by hard links has them, or a folder that somebody else has prepared.
+TEST(MetricsLog, AFileOfTheSameContentUnderAnotherNameStaysAsItIs) {
+    const TemporaryFolder folder;
+    {
+        MetricsLog log = MetricsLog::start(folder / "m");
+        log.append(kFirst);
+        log.append(kSecond);
+    }
+    std::filesystem::create_hard_link(folder / "m", folder / "other");
+    MetricsLog::resume(folder / "m", 10).append(kThird);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst, kThird));
+    EXPECT_THAT(read_metrics(folder / "other"), ElementsAre(kFirst, kSecond));
+    MetricsLog::start(folder / "other");
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(kFirst, kThird));
+}
+
+TEST(MetricsLog, ANoteKeepsItsWords) {
+    const TemporaryFolder folder;
+    const MetricsRecord note{"note", 7, 0.5, {}, "threads: 2 when the run was saved, 1 now"};
+    MetricsLog::start(folder / "m").append(note);
+    EXPECT_THAT(read_metrics(folder / "m"), ElementsAre(note));
+}
+
 TEST(MetricsLog, NumbersThatJsonLacksAreNull) {
     const TemporaryFolder folder;
     MetricsLog::start(folder / "m")
@@ -113,7 +136,7 @@ TEST(MetricsLog, ADamagedLineIsLeftOutAndNamed) {
 TEST(MetricsLog, AFileThatCannotBeOpenedIsNamed) {
     const TemporaryFolder folder;
     EXPECT_THAT(error_of([&] { read_metrics(folder / "none"); }), HasSubstr("none"));
-    EXPECT_THAT(error_of([&] { MetricsLog::start(folder / "no/m"); }), HasSubstr("cannot open"));
+    EXPECT_THAT(error_of([&] { MetricsLog::start(folder / "no/m"); }), HasSubstr("cannot create"));
 }
 
 }  // namespace

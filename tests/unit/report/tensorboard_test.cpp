@@ -111,7 +111,7 @@ TEST(TensorBoard, WritesWhatAReaderExpects) {
     const Image picture = data_test::numbered_image(3);
     const std::string recipe(300, 'r');  // a length of two varint bytes
     {
-        TensorBoardWriter writer(folder / "runs/a");
+        TensorBoardWriter writer(Folder::make(folder / "runs/a"));
         file = writer.file();
         writer.scalar("loss/train", 1'000'000, 0.625);
         writer.text("recipe", 0, recipe);
@@ -145,8 +145,8 @@ TEST(TensorBoard, WritesWhatAReaderExpects) {
 
 TEST(TensorBoard, TwoWritersInOneSecondHaveTwoFiles) {
     const TemporaryFolder folder;
-    const TensorBoardWriter first(folder.path());
-    const TensorBoardWriter second(folder.path());
+    const TensorBoardWriter first(Folder::open(folder.path()));
+    const TensorBoardWriter second(Folder::open(folder.path()));
     EXPECT_NE(first.file(), second.file());
     EXPECT_EQ(folder.file_count(), 2);
 }
@@ -154,8 +154,8 @@ TEST(TensorBoard, TwoWritersInOneSecondHaveTwoFiles) {
 TEST(TensorBoard, AFolderThatCannotBeMadeIsNamed) {
     const TemporaryFolder folder;
     write_file(folder / "file", "");
-    EXPECT_THAT(error_of([&] { TensorBoardWriter(folder / "file/runs"); }),
-                HasSubstr("file/runs: cannot create folder"));
+    EXPECT_THAT(error_of([&] { TensorBoardWriter(Folder::make(folder / "file/runs")); }),
+                HasSubstr("file/runs: cannot make the folder"));
 }
 
 }  // namespace

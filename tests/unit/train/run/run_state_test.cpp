@@ -90,5 +90,22 @@ TEST_F(RunStateFile, AFolderHasOneRunAndOneTrainer) {
     EXPECT_THROW(RunFolder::open(folder_ / "none"), Error);
 }
 
+TEST_F(RunStateFile, ALinkAmongTheFilesOfARunIsRefused) {
+    const Recipe recipe;
+    (void)RunFolder::create(folder_ / "run", recipe);
+    std::filesystem::create_directory_symlink("run", folder_ / "way");
+    EXPECT_EQ(read_recipe(RunFiles(Folder::open(folder_ / "way")).recipe()), recipe);
+    std::filesystem::create_symlink("../precious", folder_ / "run/notes");  // not the run's
+    EXPECT_NO_THROW(RunFolder::open(folder_ / "run"));
+    std::filesystem::create_symlink("../precious", folder_ / "run/epoch-0001.safetensors");
+    try {
+        RunFolder::open(folder_ / "run");
+        ADD_FAILURE();
+    } catch (const LinkRefused& error) {
+        EXPECT_THAT(error.what(), HasSubstr("epoch-0001.safetensors: expected a regular file"));
+    }
+    EXPECT_THROW(RunFolder::create(folder_ / "run", recipe), LinkRefused);
+}
+
 }  // namespace
 }  // namespace cait
