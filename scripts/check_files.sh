@@ -9,6 +9,7 @@ cd "${1:-$(dirname "$0")/..}"
 # file: why it may
 allowed='
 src/core/open_file.cpp: the way in
+src/core/open_folder.cpp: the way in, below a folder
 src/core/atomic_file.cpp: the way out
 src/core/machine.cpp: /proc and /sys
 src/core/cpu_limit.cpp: /proc and /sys

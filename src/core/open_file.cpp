@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cait/error.h"
+#include "core/open_folder.h"
 
 namespace cait {
 
@@ -32,7 +33,9 @@ std::string_view file_kind(mode_t mode) {
 
 OpenFile::OpenFile(std::filesystem::path path) : path_(std::move(path)) {
     // O_NONBLOCK: opening a pipe must not wait for a writer; it means nothing to a regular file.
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    const OpenFolder* below = ReadOnlyBelow::folder();
+    fd_ = below != nullptr ? below->open(path_, kFlags) : ::open(path_.c_str(), kFlags);
     if (fd_ < 0) fail("open");
     struct stat info {};
     const bool known = ::fstat(fd_, &info) == 0;
@@ -61,13 +64,6 @@ std::size_t OpenFile::read(std::span<std::byte> buffer) {
         filled += std::size_t(count);
     }
     return filled;
-}
-
-std::filesystem::path OpenFile::real_path() const {
-    std::error_code unknown;
-    const std::filesystem::path path =
-        std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd_), unknown);
-    return unknown ? std::filesystem::path() : path;
 }
 
 void OpenFile::fail(const char* action) const {
