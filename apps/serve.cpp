@@ -2,6 +2,8 @@
 #include "serve.h"
 
 #include "class_names.h"
+#include "core/display_name.h"
+#include "serve/http/host_rule.h"
 
 namespace cait::app {
 
@@ -12,8 +14,16 @@ void add_place(CLI::App& command, ServeArguments& arguments) {
         ->capture_default_str();
     command.add_option("--port", arguments.port, "Port; 0 for one that is free")
         ->capture_default_str();
+    command
+        .add_option("--name", arguments.names,
+                    "Host name that clients may use, in addition to localhost and IP addresses; "
+                    "may be repeated")
+        ->type_name("NAME");
     command.add_option("--token-file", arguments.token_file,
                        "File with the bearer token that clients must show");
+    command.add_flag("--control", arguments.control,
+                     "Let clients without a token load and unload models; only where the server "
+                     "listens on this computer alone");
     command
         .add_option("--certificate", arguments.certificate,
                     "PEM file with the certificates, for TLS; with --key")
@@ -53,6 +63,12 @@ void add_speed(CLI::App& command, ServeArguments& arguments) {
                     "Seconds for the head of a request; its body and the answer may take a second "
                     "more for every 16 KiB")
         ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    command
+        .add_option("--megapixels", arguments.megapixels,
+                    "Largest image, in millions of pixels; all images of a request may have four "
+                    "times as many")
+        ->check(CLI::Range(0.001, 178.0))
         ->capture_default_str();
     command.add_option("--connections", arguments.connections, "Connections at a time")
         ->check(CLI::Range(1, 1'000'000))
@@ -103,6 +119,16 @@ void add_serve_command(CLI::App& app, const Invocation& invocation) {
         arguments->model.settings();
         if (arguments->certificate.empty() != arguments->key.empty())
             throw UsageError("--certificate and --key: expected both or neither");
+        for (const std::string& name : arguments->names)
+            if (name.empty() || name.find_first_of("/:[] ") != std::string::npos)
+                throw UsageError(
+                    "--name: expected a name such as example.org, without scheme and "
+                    "port, found " +
+                    display_name(name));
+        if (arguments->control && arguments->token_file.empty() &&
+            !serve::is_loopback(arguments->host))
+            throw UsageError("--control: expected --token-file too, for " + arguments->host +
+                             " can be reached from other computers");
         if (arguments->index.empty() && !arguments->pictures.empty())
             throw UsageError("--pictures: expected --index FILE, whose images are shown");
         run(*arguments, invocation);

@@ -13,6 +13,8 @@ struct ServeArguments {
     std::vector<std::string> files;  // FILE, NAME=FILE; a name again is its next version
     std::string classes;             // file with names
     std::string host = "127.0.0.1";
+    std::vector<std::string> names;  // of hosts that clients may use, in addition to addresses
+    bool control = false;            // clients without a token may load and unload models
     std::uint16_t port = 8080;
     std::string precision = "fp32";
     int threads = 0;        // of the engine; 0: all that there are
@@ -24,8 +26,9 @@ struct ServeArguments {
     double patience = 30;   // seconds for the answers after that
     double timeout = 10;    // seconds
     std::size_t connections = 12'000;
-    std::string index;     // of `cait index` or `cait embed`
-    std::string pictures;  // folder whose images of the index may be shown
+    double megapixels = 64;  // of an image
+    std::string index;       // of `cait index` or `cait embed`
+    std::string pictures;    // folder whose images of the index may be shown
     std::string token_file;
     std::string log;  // file, or - for stdout
     std::string certificate, key;

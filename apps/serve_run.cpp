@@ -2,8 +2,13 @@
 // what a server does not need, loads, serves until it is told to stop.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <future>
 #include <map>
 #include <optional>
 
@@ -67,8 +72,6 @@ std::vector<serve::ModelSource> sources_of(const ServeArguments& arguments) {
     return sources;
 }
 
-bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
-
 std::string token_of(const ServeArguments& arguments) {
     if (arguments.token_file.empty()) return {};
     std::string token = read_text(arguments.token_file, 8192);
@@ -84,26 +87,30 @@ std::string token_of(const ServeArguments& arguments) {
 
 // As many descriptors as the system allows; connections take one each.
 std::size_t connections_within_limits(std::size_t wanted) {
-    constexpr rlim_t kOthers = 64;
+    // The loop, its signals, the log, a model and a picture that are being read, and some more for
+    // the libraries.
+    constexpr rlim_t kOwn = 32;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted + kOthers) return wanted;
-    const std::size_t possible = limit.rlim_cur > 2 * kOthers ? limit.rlim_cur - kOthers : kOthers;
-    print_error("note: {} connections at a time, for no more files may be open\n", possible);
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted + kOwn) return wanted;
+    if (limit.rlim_cur <= kOwn)
+        throw Error(
+            fmt::format("ulimit -n: expected more than {} files, found {}", kOwn, limit.rlim_cur));
+    const std::size_t possible = limit.rlim_cur - kOwn;
+    print_error("note: {} connections at a time, for no more than {} files may be open\n", possible,
+                limit.rlim_cur);
     return possible;
 }
 
-std::optional<serve::AccessLog> log_of(const std::string& log) {
-    if (log.empty()) return std::nullopt;
-    return log == "-" ? std::optional<serve::AccessLog>(std::in_place,
-                                                        [](const std::string& lines) {
-                                                            write_out(lines);
-                                                            flush_out();
-                                                        })
-                      : std::optional<serve::AccessLog>(std::in_place, fs::path(log));
+serve::AccessLog::Wrote write_log(const std::string& lines) {
+    using Wrote = serve::AccessLog::Wrote;
+    if (!serve::AccessLog::takes(STDOUT_FILENO)) return Wrote::nothing_yet;
+    write_out(lines);
+    flush_out();
+    return output_lost() ? Wrote::lost : Wrote::all;
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {
@@ -120,9 +127,20 @@ serve::ServiceOptions service_options(const ServeArguments& arguments) {
     options.workers = std::size_t(threads(arguments.workers));
     options.delay = 1e-3 * arguments.delay;
     options.token = token_of(arguments);
-    options.may_control = !options.token.empty() || is_loopback(arguments.host);
+    options.may_control = arguments.control || !options.token.empty();
+    options.hosts = serve::HostRule(arguments.host, arguments.names);
+    options.pixels.image = std::int64_t(1e6 * arguments.megapixels);
+    options.pixels.request = 4 * options.pixels.image;
     options.note = [](const std::string& text) { print_error("cait: {}\n", text); };
     return options;
+}
+
+std::shared_ptr<const serve::ImageSearch> search_of(const ServeArguments& arguments) {
+    if (arguments.index.empty()) return nullptr;
+    auto search = std::make_shared<const serve::ImageSearch>(arguments.index, arguments.pictures);
+    if (!search->picture_problem().empty())
+        print_error("note: --pictures can show none: {}\n", search->picture_problem());
+    return search;
 }
 
 class Serving {
@@ -136,17 +154,18 @@ public:
         http.limits.connections = connections_within_limits(arguments_.connections);
         http.limits.head_time = http.limits.slack = milliseconds(arguments_.timeout);
         serve::HttpServer server(http);
+        const auto heed = [this](int number) { heed_(number); };
+        server.watch({SIGHUP}, heed);  // the others end what may be a long download
         serve::ServiceOptions options = service_options(arguments_);
         std::vector<serve::ModelSource> sources = sources_of(arguments_);
         std::vector<fs::path> outputs;
         if (!arguments_.log.empty() && arguments_.log != "-") outputs.emplace_back(arguments_.log);
         enter_sandbox(outputs, Network::accepting);
-        std::optional<serve::AccessLog> log = log_of(arguments_.log);
-        if (!arguments_.index.empty())
-            options.search =
-                std::make_shared<serve::ImageSearch>(arguments_.index, arguments_.pictures);
+        open_log();
+        options.search = search_of(arguments_);
         serve::Service service(std::move(sources), options);
-        service.load_all();
+        server.watch({SIGTERM, SIGINT}, heed);
+        load(service, server);
         if (options.search)  // vectors of another model would find anything
             serve::check_made_by(*options.search, *service.repository().standard(),
                                  arguments_.index);
@@ -158,22 +177,64 @@ public:
                         },
                     .on_answer =
                         [&](const serve::Exchange& exchange) {
-                            if (log) log->add(exchange);
+                            if (log_) log_->add(exchange);
                         },
-                    .on_signal = [&](int number) { heed(number, server, service); },
                     .on_listening = [&] { announce(server.port(), options.token.empty()); }});
-        print_error("cait: stopped\n");
+        if (!service.stop(kLastMoment)) leave();
+        say_the_last_words();
     }
 
 private:
+    static constexpr std::chrono::milliseconds kLastMoment{500};
+
+    void open_log() {
+        if (arguments_.log == "-")
+            log_.emplace(write_log);
+        else if (!arguments_.log.empty())
+            log_.emplace(fs::path(arguments_.log));
+    }
+
+    // Signals are heeded meanwhile: a model may take minutes.
+    void load(serve::Service& service, serve::HttpServer& server) {
+        bool again = false;
+        heed_ = [&](int number) { (number == SIGHUP ? again : stopping_) = true; };
+        std::future<void> loaded = service.begin_loading();
+        do {
+            server.poll();
+            if (stopping_) {
+                print_error("cait: stopping\n");
+                leave();
+            }
+        } while (loaded.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready);
+        loaded.get();
+        if (again) service.reload();
+        heed_ = [this, &server, &service](int number) { heed(number, server, service); };
+    }
+
+    void say_the_last_words() {
+        const std::size_t lost = log_ ? log_->finish() : 0;
+        if (lost > 0) print_error("note: {} lines of the log were lost\n", lost);
+        print_error("cait: stopped\n");
+    }
+
+    // What other threads still do is left behind: nobody waits for it, and it may take long.
+    [[noreturn]] void leave() {
+        say_the_last_words();
+        std::_Exit(finish_output(0));
+    }
+
     void announce(std::uint16_t port, bool without_token) const {
         const bool v6 = arguments_.host.find(':') != std::string::npos;
         print_error("cait: listening at {}://{}{}{}:{}\n",
                     arguments_.certificate.empty() ? "http" : "https", v6 ? "[" : "",
                     arguments_.host, v6 ? "]" : "", port);
-        if (!is_loopback(arguments_.host) && without_token)
+        if (serve::is_loopback(arguments_.host)) return;
+        if (without_token)
             print_error("note: whoever reaches {} may use it; --token-file asks for a token\n",
                         arguments_.host);
+        if (arguments_.names.empty())
+            print_error(
+                "note: clients must use an IP address or localhost; --name allows a host name\n");
     }
 
     void heed(int number, serve::HttpServer& server, serve::Service& service) {
@@ -187,6 +248,8 @@ private:
     }
 
     const ServeArguments& arguments_;
+    std::optional<serve::AccessLog> log_;
+    std::function<void(int)> heed_ = [](int) {};  // while nothing is loaded, nothing is loaded anew
     bool stopping_ = false;
 };
 

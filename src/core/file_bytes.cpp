@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cait/error.h"
 #include "core/memory_budget.h"
 #include "core/open_file.h"
@@ -27,23 +25,9 @@ Buffer read_whole(OpenFile& file, const std::filesystem::path& path, std::size_t
 
 }  // namespace
 
-bool lies_below(const std::filesystem::path& real, const std::filesystem::path& folder) {
-    std::error_code missing;
-    const std::filesystem::path base = std::filesystem::canonical(folder, missing);
-    return !missing && std::ranges::mismatch(base, real).in1 == base.end();
-}
-
 std::vector<std::byte> read_bytes(const FilePlace& place, std::size_t most) {
     OpenFile file(place);
     return read_whole<std::vector<std::byte>>(file, place.path(), most);
-}
-
-std::vector<std::byte> read_bytes_below(const std::filesystem::path& folder,
-                                        const std::filesystem::path& path, std::size_t most) {
-    OpenFile file(path);
-    if (!lies_below(file.real_path(), folder))
-        throw Error(fmt::format("{}: expected a file below {}", path.string(), folder.string()));
-    return read_whole<std::vector<std::byte>>(file, path, most);
 }
 
 std::string read_text(const FilePlace& place, std::size_t most) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "cait/error.h"
+#include "core/read_only_below.h"
 
 namespace cait {
 
@@ -28,7 +29,7 @@ std::string_view file_kind(mode_t mode) {
     }
 }
 
-OpenFile::OpenFile(const FilePlace& place) : place_(place) {
+OpenFile::OpenFile(const FilePlace& place) : place_(ReadOnlyBelow::within(place)) {
     // O_NONBLOCK: opening a pipe must not wait for a writer; it means nothing to a regular file.
     fd_ = place_.open(O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd_ < 0) place_.fail("open");
@@ -59,13 +60,6 @@ std::size_t OpenFile::read(std::span<std::byte> buffer) {
         filled += std::size_t(count);
     }
     return filled;
-}
-
-std::filesystem::path OpenFile::real_path() const {
-    std::error_code unknown;
-    const std::filesystem::path path =
-        std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd_), unknown);
-    return unknown ? std::filesystem::path() : path;
 }
 
 }  // namespace cait

@@ -27,7 +27,8 @@ std::string_view file_kind(mode_t mode);  // "a folder", "a pipe", "a device", â
 
 class OpenFile {
 public:
-    // Throws Error, naming the file, when it cannot be opened or is not a regular file.
+    // Throws Error, naming the file, when it cannot be opened, is not a regular file, or lies where
+    // this thread may not read now (core/read_only_below.h).
     explicit OpenFile(const FilePlace& place);
     OpenFile(const OpenFile&) = delete;
     OpenFile& operator=(const OpenFile&) = delete;
@@ -36,9 +37,6 @@ public:
     int descriptor() const noexcept { return fd_; }
     std::size_t size() const noexcept { return size_; }  // when it was opened
     const FileId& id() const noexcept { return id_; }
-
-    // Where the open file lies, behind all links; empty where the system does not say.
-    std::filesystem::path real_path() const;
 
     // The next bytes, as many as fit; fewer only at the end of the file.
     std::size_t read(std::span<std::byte> buffer);

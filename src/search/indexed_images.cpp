@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/file_bytes.h"
 #include "data/open_dataset.h"
 
 namespace cait {
@@ -30,19 +29,28 @@ bool are_files(const EmbeddedSet& known) {
 
 }  // namespace
 
-IndexedImages::IndexedImages(const EmbeddedSet& known, std::optional<fs::path> below)
-    : known_(known), below_(std::move(below)) {
+IndexedImages::IndexedImages(const EmbeddedSet& known, const std::optional<fs::path>& below)
+    : known_(known) {
+    if (below) below_ = Folder::open(*below);
     if (are_files(known)) return;
-    std::error_code ignored;
-    const fs::path place = fs::weakly_canonical(parse_dataset_uri(known.data).path, ignored);
-    if (below_ && !lies_below(place, *below_))
-        throw Error(fmt::format("{}: expected the images of the index below {}", known.data,
-                                below_->string()));
-    dataset_ = open_dataset(known.data, split_of(known.part));
+    const std::optional<ReadOnlyBelow> scope = reading();
+    try {
+        dataset_ = open_dataset(known.data, split_of(known.part));
+    } catch (const Error& error) {
+        if (!below_) throw;
+        problem_ = error.what();
+    }
+}
+
+std::optional<ReadOnlyBelow> IndexedImages::reading() const {
+    if (!below_) return std::nullopt;
+    return std::optional<ReadOnlyBelow>(std::in_place, below_);
 }
 
 Image IndexedImages::read(std::size_t row) const {
-    fs::path file = known_.names[row];
+    if (!problem_.empty()) throw Error(problem_);
+    const std::optional<ReadOnlyBelow> scope = reading();
+    const fs::path file = known_.names[row];
     if (dataset_) {
         const std::size_t index = known_.indices[row];
         const bool there = index < dataset_->size();
@@ -55,7 +63,7 @@ Image IndexedImages::read(std::size_t row) const {
                                     known_.data, known_.names[row], name));
         if (!own) return dataset_->image(index);
     }
-    return below_ ? decode_image(read_bytes_below(*below_, file), file.string()) : read_image(file);
+    return read_image(file);
 }
 
 }  // namespace cait

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
+#include "core/read_only_below.h"
 #include "data/dataset.h"
 #include "search/embedded_set.h"
 
@@ -11,19 +13,25 @@ namespace cait {
 
 class IndexedImages {
 public:
-    // With `below`, only pictures that lie in this folder are read, whatever the index says: it may
-    // come from somebody else. `known` is used, not copied. Throws Error where the images are
-    // records of a data set that is not there (or not below).
+    // With `below`, only files that lie in this folder are read, and no links are followed there,
+    // whatever the index says: it may come from somebody else. `known` is used, not copied. Throws
+    // Error where the images are records of a data set that is not there; with `below` that is no
+    // error, but nothing can be read.
     explicit IndexedImages(const EmbeddedSet& known,
-                           std::optional<std::filesystem::path> below = std::nullopt);
+                           const std::optional<std::filesystem::path>& below = std::nullopt);
 
     // From any thread. Throws Error where it is not there any more, or another one in its place.
     Image read(std::size_t row) const;
+    // Why none can be read; empty where that is not known.
+    const std::string& problem() const { return problem_; }
 
 private:
+    std::optional<ReadOnlyBelow> reading() const;  // what this thread may read, for a while
+
     const EmbeddedSet& known_;
-    std::optional<std::filesystem::path> below_;
+    FolderPtr below_;
     DatasetPtr dataset_;  // where the images are no files of their own
+    std::string problem_;
 };
 
 }  // namespace cait

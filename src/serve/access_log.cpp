@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,19 +27,27 @@ std::string time_text() {
 }
 
 AccessLog::Sink file_sink(const std::filesystem::path& file) {
-    const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    // O_NONBLOCK: a pipe is not waited for, neither here nor when it is full.
+    const int fd =
+        ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
     if (fd < 0)
-        throw Error(fmt::format("{}: cannot open: {}", file.string(), std::strerror(errno)));
+        throw Error(
+            fmt::format("{}: cannot open: {}", file.string(),
+                        errno == ENXIO ? "nobody reads from this pipe" : std::strerror(errno)));
     const std::shared_ptr<const int> open(new int(fd), [](const int* descriptor) {
         ::close(*descriptor);
         delete descriptor;
     });
     return [open](const std::string& lines) {
+        if (!AccessLog::takes(*open)) return AccessLog::Wrote::nothing_yet;
         for (std::size_t done = 0; done < lines.size();) {
             const ssize_t count = ::write(*open, lines.data() + done, lines.size() - done);
-            if (count < 0 && errno != EINTR) return;  // a full disk costs lines, not answers
-            if (count > 0) done += std::size_t(count);
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0 && errno == EAGAIN && done == 0) return AccessLog::Wrote::nothing_yet;
+            if (count < 0) return AccessLog::Wrote::lost;  // a full disk costs lines, not answers
+            done += std::size_t(count);
         }
+        return AccessLog::Wrote::all;
     };
 }
 
@@ -59,13 +68,14 @@ std::string log_line(const Exchange& exchange) {
 AccessLog::AccessLog(Sink sink) : sink_(std::move(sink)), thread_([this] { work(); }) {}
 AccessLog::AccessLog(const std::filesystem::path& file) : AccessLog(file_sink(file)) {}
 
-AccessLog::~AccessLog() {
+std::size_t AccessLog::finish() {
     {
         const std::lock_guard lock(mutex_);
-        stop_ = true;
+        end_ = std::chrono::steady_clock::now() + kLastChance;
     }
     changed_.notify_all();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
+    return lost_;
 }
 
 void AccessLog::add(const Exchange& exchange) {
@@ -81,18 +91,45 @@ void AccessLog::add(const Exchange& exchange) {
     changed_.notify_all();
 }
 
+bool AccessLog::takes(int descriptor) {
+    constexpr int kMoment = 100;  // milliseconds
+    pollfd waiting{descriptor, POLLOUT, 0};
+    return ::poll(&waiting, 1, kMoment) > 0;
+}
+
+std::string AccessLog::next_piece(std::size_t& lines) const {
+    std::string piece;
+    if (lost_ > told_) piece = fmt::format("{{\"lost\":{}}}\n", lost_ - told_);
+    for (lines = 0; lines < lines_.size(); ++lines) {
+        if (!piece.empty() && piece.size() + lines_[lines].size() > kPiece) break;
+        piece += lines_[lines];
+    }
+    return piece;
+}
+
 void AccessLog::work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [&] { return stop_ || !lines_.empty(); });
-        if (lines_.empty()) return;
-        std::string text;
-        for (const std::string& line : lines_) text += line;
-        lines_.clear();
-        if (lost_ > 0) text += fmt::format("{{\"lost\":{}}}\n", std::exchange(lost_, 0));
+        changed_.wait(lock, [&] { return end_ || !lines_.empty(); });
+        if (lines_.empty() && lost_ == told_) return;
+        std::size_t lines = 0;
+        const std::string piece = next_piece(lines);
+        const std::size_t telling = lost_;
         lock.unlock();
-        sink_(text);
+        const Wrote wrote = sink_(piece);
         lock.lock();
+        if (wrote == Wrote::nothing_yet) {
+            if (!end_ || std::chrono::steady_clock::now() < *end_) continue;
+            lost_ += lines_.size();
+            return;
+        }
+        // Others have only appended.
+        lines_.erase(lines_.begin(), lines_.begin() + std::ptrdiff_t(lines));
+        if (wrote == Wrote::all)
+            told_ = telling;
+        else
+            lost_ += lines;
+        if (wrote == Wrote::lost && lines_.empty() && end_) return;
     }
 }
 

@@ -31,6 +31,8 @@ public:
     const EmbeddedSet& known() const { return set_; }
 
     bool shows_pictures() const { return images_.has_value(); }
+    // Why it can show none of them; empty where that is not known.
+    std::string picture_problem() const { return images_ ? images_->problem() : ""; }
     // As large as a page wants it. Throws Error where it cannot be read; its text names files.
     Image picture(std::size_t row) const;
 

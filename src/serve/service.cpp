@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <future>
+#include <thread>
 
 #include "core/display_name.h"
 #include "image/codec/decode.h"
@@ -28,7 +28,8 @@ bool has_token(const Request& head, const std::string& token) {
            same_secret(std::string_view(*field).substr(kBearer.size()), token);
 }
 
-// Pages of other sites must not use a server that only this browser can reach.
+// Pages of other sites must not use a server that only this browser can reach. `Host` is one of the
+// server's own names.
 bool is_foreign(const Request& head) {
     const std::string* origin = head.field("origin");
     if (origin == nullptr) return false;
@@ -56,6 +57,8 @@ Response response_for(const std::exception_ptr& error, bool in_engine) {
         std::rethrow_exception(error);
     } catch (const HttpError& refused) {
         return error_response(refused.status(), refused.what());
+    } catch (const DecodingStopped&) {
+        return error_response(503, "server: too busy to answer in time");
     } catch (const ImageError& image) {
         return error_response(image.why() == ImageError::Why::too_large ? 413 : 422, image.what());
     } catch (const UsageError& usage) {
@@ -76,6 +79,8 @@ struct Service::Task {
     Prepare prepare;
     std::shared_ptr<Admission::Ticket> ticket;
     Clock::time_point came = Clock::now();
+    Clock::time_point deadline = came + std::chrono::duration_cast<Clock::duration>(
+                                            std::chrono::duration<double>(model->bound()));
     double input = 0;
     std::size_t images = 1;
     std::function<Response(const std::map<std::string, Tensor>&)> format{};
@@ -103,6 +108,11 @@ void Service::note(const std::string& text) const {
 
 std::optional<Response> Service::check_head(const Request& head) {
     try {
+        const std::string* host =
+            head.field("host");  // missing in HTTP/1.0, which no browser speaks
+        if (host != nullptr && !options_.hosts.allows(*host))
+            throw HttpError(421, fmt::format("Host: expected {}, found {}",
+                                             options_.hosts.expected(), display_name(*host)));
         const Router::Found found = router_.find(head.method, head.path());
         if (is_foreign(head)) throw HttpError(403, "Origin: expected this server's own pages");
         if (!options_.token.empty() && !found.route->is_open && !has_token(head, options_.token))
@@ -132,10 +142,10 @@ void Service::handle(std::shared_ptr<Request> request, Reply reply) {
 }
 
 // On the thread that loads: the threads of a model compute as patiently as the one that made them.
-void Service::load_all() {
+std::future<void> Service::begin_loading() {
     const auto task = std::make_shared<std::packaged_task<void()>>([this] { load_now(); });
     loader_.post([task] { (*task)(); });
-    task->get_future().get();
+    return task->get_future();
 }
 
 void Service::load_now() {
@@ -149,8 +159,12 @@ void Service::load_now() {
     }
 }
 
+// What was asked for several times before it began is done once.
 void Service::reload() {
+    if (reload_waits_.exchange(true)) return;
     loader_.post([this] {
+        reload_waits_ = false;
+        if (draining_) return;
         try {
             load_now();
         } catch (const std::exception& error) {
@@ -160,7 +174,34 @@ void Service::reload() {
 }
 
 void Service::in_background(Call call, std::function<Response()> work) {
-    loader_.post([call = std::move(call), work = std::move(work)] { answer(call, work); });
+    const auto refuse_to_begin = [this] {
+        if (draining_) throw HttpError(503, "server: it is stopping, no model is loaded any more");
+    };
+    refuse_to_begin();
+    loader_.post([refuse_to_begin, call = std::move(call), work = std::move(work)] {
+        answer(call, [&] {
+            refuse_to_begin();
+            return work();
+        });
+    });
+}
+
+void Service::begin_drain() {
+    draining_ = true;
+    for (const auto& refuse : loader_.take_waiting()) refuse();
+}
+
+bool Service::stop(std::chrono::milliseconds patience) {
+    draining_ = stopping_ = true;
+    const Clock::time_point end = Clock::now() + patience;
+    const auto idle = [this] {
+        return batcher_.waiting() == 0 && workers_.idle() && loader_.idle() && artist_.idle();
+    };
+    while (!idle()) {
+        if (Clock::now() >= end) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
 }
 
 void Service::draw(Call call, std::function<Response()> work) {
@@ -168,7 +209,7 @@ void Service::draw(Call call, std::function<Response()> work) {
     if (undrawn_ >= kMost) throw HttpError(503, "server: too busy with pictures, try again");
     ++undrawn_;
     artist_.post([this, call = std::move(call), work = std::move(work)] {
-        if (!*call.request->gone) answer(call, work);
+        if (!*call.request->gone && !stopping_) answer(call, work);
         --undrawn_;
     });
 }
@@ -190,29 +231,47 @@ void Service::compute(Call call, ServedModelPtr model, Prepare prepare) {
     workers_.post([this, task] { begin(task); });
 }
 
+Intake Service::intake_of(const std::shared_ptr<Task>& task) {
+    return {
+        decode_time_,
+        {.pixels = options_.pixels,
+         .left = -seconds_since(task->deadline),
+         .stop = [this, gone = task->call.request->gone,
+                  deadline =
+                      task->deadline] { return *gone || stopping_ || Clock::now() >= deadline; },
+         .grow =
+             [this, task](std::size_t images, double decoding) {
+                 // One image of the usual kind has its place already.
+                 constexpr double kUsual = 0.1;  // of the bound
+                 const ServedModel& model = *task->model;
+                 if (images == 1 && decoding < kUsual * model.bound()) return;
+                 if (!admission_.grow(*task->ticket, model.cost(images, decoding), model.room()))
+                     throw HttpError(503, "server: too busy for so many images, try again");
+             }}};
+}
+
 void Service::begin(const std::shared_ptr<Task>& task) {
     const ServedModel& model = *task->model;
     try {
         if (*task->call.request->gone) throw HttpError(503, "request: the client has left");
         const Clock::time_point start = Clock::now();
+        if (stopping_ || start >= task->deadline)
+            throw HttpError(503, "server: too busy to answer in time");
         Request& request = *task->call.request;
         if (const std::string* encoding = request.field("content-encoding"); encoding != nullptr)
             request.body = decoded_body(std::move(request.body), *encoding, options_.body);
-        Work work = task->prepare(request, [&](std::size_t images) {
-            if (images > 1 &&
-                !admission_.grow(*task->ticket, model.cost(images), model.room()))
-                throw HttpError(503, "server: too busy for so many images, try again");
-        });
+        Work work = task->prepare(request, intake_of(task));
         request.body = {};
         model.prepare(work.taps);
         task->input = seconds_since(start);
         task->images = std::size_t(work.images.shape()[0]);
         model.observe_input(task->images, task->input);
         task->format = std::move(work.format);
-        const double allowed = std::min(model.bound(), work.timeout.value_or(model.bound()));
-        const auto deadline = task->came + std::chrono::duration_cast<Clock::duration>(
-                                               std::chrono::duration<double>(allowed));
-        batcher_.submit({task->model, std::move(work.taps), std::move(work.images), deadline,
+        if (work.timeout)
+            task->deadline = std::min(
+                task->deadline, task->came + std::chrono::duration_cast<Clock::duration>(
+                                                 std::chrono::duration<double>(*work.timeout)));
+        batcher_.submit({task->model, std::move(work.taps), std::move(work.images), task->deadline,
                          request.gone, [this, task](Outcome outcome) {
                              auto shared = std::make_shared<Outcome>(std::move(outcome));
                              workers_.post([this, task, shared] { finish(task, *shared); }, true);

@@ -2,7 +2,9 @@
 // and takes it from worker to engine and back.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +12,10 @@
 
 #include "serve/engine/admission.h"
 #include "serve/engine/batcher.h"
+#include "serve/engine/intake.h"
 #include "serve/engine/repository.h"
 #include "serve/engine/worker_pool.h"
+#include "serve/http/host_rule.h"
 #include "serve/http/limits.h"
 #include "serve/http/router.h"
 #include "serve/server_stats.h"
@@ -22,11 +26,13 @@ class ImageSearch;
 
 struct ServiceOptions {
     EngineOptions engine{};
-    std::size_t workers = 1;                              // that parse and decode
-    double delay = 0;                                     // seconds that a batch may wait to fill
-    std::string token{};                                  // that clients must show; empty: none
-    bool may_control = true;                              // clients may load and unload models
-    std::size_t body = std::size_t{64} << 20;             // bytes after decompression
+    std::size_t workers = 1;                   // that parse and decode
+    double delay = 0;                          // seconds that a batch may wait to fill
+    std::string token{};                       // that clients must show; empty: none
+    bool may_control = false;                  // clients may load and unload models
+    HostRule hosts{};                          // by which names it may be called
+    std::size_t body = std::size_t{64} << 20;  // bytes after decompression
+    PixelLimits pixels{};
     std::shared_ptr<const ImageSearch> search{};          // nothing: no /search
     std::function<void(const std::string& text)> note{};  // hears of loading, from any thread
 };
@@ -49,11 +55,15 @@ public:
     // Answers at once, or later from another thread.
     void handle(std::shared_ptr<Request> request, Reply reply);
 
-    void load_all();  // throws Error
-    void reload();    // in the background; what fails is noted, and the old model stays
+    void load_all() { begin_loading().get(); }
+    std::future<void> begin_loading();  // in the background; its value throws Error
+    void reload();  // in the background; what fails is noted, and the old model stays
 
-    // Not ready any more, but everybody is answered.
-    void begin_drain() { draining_ = true; }
+    // Not ready any more, but everybody is answered; who waits for a model to be loaded, by 503.
+    void begin_drain();
+    // Nobody waits for answers any more: ends what can be ended, waits for the rest, but not for
+    // longer than this. False: something still runs, and the destructor would wait for it.
+    bool stop(std::chrono::milliseconds patience);
     bool ready() const { return !draining_ && repository_.ready(); }
     void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
     std::size_t connections() const { return connections_ ? connections_() : 0; }
@@ -69,10 +79,9 @@ public:
     // Throws HttpError(503) where a request for this model would be refused anyway: nobody need
     // send the rest of it.
     void check_room(const ServedModel& model, Clock::time_point arrived) const;
-    // On a worker: `prepare` reads the request and says what to compute. It calls `admit` with the
-    // number of images before it decodes them.
-    using Admit = std::function<void(std::size_t images)>;
-    using Prepare = std::function<Work(Request& request, const Admit& admit)>;
+    // On a worker: `prepare` reads the request and says what to compute. It has images admitted
+    // before it decodes them.
+    using Prepare = std::function<Work(Request& request, const Intake& images)>;
     void compute(Call call, ServedModelPtr model, Prepare prepare);
     // On the thread that loads models.
     void in_background(Call call, std::function<Response()> work);
@@ -84,6 +93,7 @@ private:
     void begin(const std::shared_ptr<Task>& task);
     void finish(const std::shared_ptr<Task>& task, Outcome outcome);
     void fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine);
+    Intake intake_of(const std::shared_ptr<Task>& task);
     void load_now();
     void note(const std::string& text) const;
 
@@ -92,7 +102,8 @@ private:
     ServerStats stats_;
     Repository repository_;
     Admission admission_;
-    std::atomic<bool> draining_ = false;
+    DecodeTime decode_time_;
+    std::atomic<bool> draining_ = false, stopping_ = false, reload_waits_ = false;
     std::function<std::size_t()> connections_;
     // Ended in the opposite order: the loader, then the engine, whose last results the workers
     // still write down.

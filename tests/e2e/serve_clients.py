@@ -34,7 +34,7 @@ class Server:
         words = [word for setting in settings for word in ("--set", f"model.{setting}")]
         subprocess.run([cait, "convert", data, model, "--classes", folder / "names",
                         "--model", "cait_xxs24_224", *words], check=True, stdout=subprocess.DEVNULL)
-        self.process = subprocess.Popen([cait, "serve", model, "--port", "0", "--grace", "0"],
+        self.process = subprocess.Popen([cait, "serve", model, "--port", "0", "--grace", "0", "--control"],
                                         stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if "listening at http://" in line:

@@ -49,7 +49,7 @@ Image decoded(const Answer& answer) {
 
 TEST_F(ServeSearch, FindsSimilarImages) {
     make("embed", "x.safetensors");
-    start({"--index", path("x.safetensors")});
+    start({"--index", path("x.safetensors"), "--control"});
     const json two = found("photos/p2.png", "?k=2");
     ASSERT_EQ(two.size(), 2U);
     EXPECT_EQ(two[0]["name"], "p2.png");
@@ -151,6 +151,30 @@ TEST_F(ServeSearch, ShowsSmallPicturesOfOneFolder) {
     expect_refused(cait({"serve", path("tiny.safetensors"), "--port", "0", "--index",
                          path("x.safetensors"), "--pictures", path("none")}),
                    1, {"none: expected the folder"});
+}
+
+// Nor does one file with all images lead out of the folder.
+TEST_F(ServeSearch, ShowsNoRecordsBehindLinks) {
+    data_test::put(folder_ / "elsewhere/train-images-idx3-ubyte",
+                   data_test::uniform_idx({4, 28, 28}, 1));
+    data_test::put(folder_ / "elsewhere/train-labels-idx1-ubyte", data_test::uniform_idx({4}, 1));
+    fs::create_directory(folder_ / "shown");
+    for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"})
+        fs::create_symlink(folder_ / "elsewhere" / name, folder_ / "shown" / name);
+    const std::string data = "mnist:" + path("shown") + "?split=train";
+    const Finished made = cait({"embed", "--weights", path("tiny.safetensors"), "--data", data,
+                                "--output", path("x.safetensors")});
+    ASSERT_EQ(made.status, 0) << made.err;
+    const Words words{"--index", path("x.safetensors"), "--pictures", path("shown")};
+    start(words);
+    EXPECT_THAT(read(path("stderr")), HasSubstr("note: --pictures can show none"));
+    EXPECT_EQ(found("photos/p0.png").size(), 4U);
+    EXPECT_EQ(picture("0").status, 404);
+    EXPECT_EQ(stop(), 0);
+    for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"})
+        fs::rename(folder_ / "elsewhere" / name, folder_ / "shown" / name);
+    start(words);
+    EXPECT_EQ(picture("0").status, 200);
 }
 
 }  // namespace

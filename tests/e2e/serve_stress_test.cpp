@@ -34,10 +34,10 @@ protected:
 // Cases 28 and 29: a request that others could read differently ends the connection.
 TEST_F(ServeStress, SmugglingEndsTheConnection) {
     start();
-    const std::string post = "POST /classify HTTP/1.1\r\nHost: x\r\n",
+    const std::string post = "POST /classify HTTP/1.1\r\nHost: localhost\r\n",
                       length = "Content-Length: 3\r\n", chunked = "Transfer-Encoding: chunked\r\n",
                       body = "3\r\nabc\r\n0\r\n\r\n";
-    const std::string hidden = "GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n";
+    const std::string hidden = "GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n";
     for (const std::string& form :
          {post + length + length + "\r\nabc", post + length + "Content-Length: 5\r\n\r\nabcde",
           post + "Content-Length: 3, 3\r\n\r\nabc", post + length + chunked + "\r\n" + body,
@@ -45,7 +45,7 @@ TEST_F(ServeStress, SmugglingEndsTheConnection) {
           post + "Transfer-Encoding: xchunked\r\n\r\n" + body,
           post + "Transfer-Encoding: chunked, identity\r\n\r\n" + body,
           post + "Content-Length : 3\r\n\r\nabc", post + "X: a\r\n " + length + "\r\nabc",
-          std::string("POST /classify HTTP/1.1\nHost: x\nContent-Length: 3\n\nabc"),
+          std::string("POST /classify HTTP/1.1\nHost: localhost\nContent-Length: 3\n\nabc"),
           post + "X: a\rb\r\n" + length + "\r\nabc", post + chunked + "\r\n3\nabc\r\n0\r\n\r\n"}) {
         HttpClient one = client();
         one.send(form + hidden);
@@ -61,11 +61,12 @@ TEST_F(ServeStress, SmugglingEndsTheConnection) {
 TEST_F(ServeStress, BodiesHaveLimits) {
     start();
     HttpClient declared = client();
-    declared.send("POST /classify HTTP/1.1\r\nHost: x\r\nContent-Length: 67108865\r\n\r\n");
+    declared.send("POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 67108865\r\n\r\n");
     EXPECT_EQ(declared.receive().status, 413);
     EXPECT_TRUE(declared.ends());
     HttpClient chunks = client();
-    std::string many = "POST /classify HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    std::string many =
+        "POST /classify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (int i = 0; i < 65'537; ++i) many += "1\r\nx\r\n";
     chunks.send(many);
     EXPECT_EQ(chunks.receive().status, 413);
@@ -78,15 +79,16 @@ TEST_F(ServeStress, BodiesHaveLimits) {
 TEST_F(ServeStress, ClientsAreAskedToGoOn) {
     start();
     HttpClient one = client();
-    one.send("POST /classify HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: " +
-             std::to_string(photo_.size()) + "\r\n\r\n");
+    one.send(
+        "POST /classify HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: " +
+        std::to_string(photo_.size()) + "\r\n\r\n");
     EXPECT_EQ(one.receive(0.5).status, 0);  // 100 alone is no answer
     one.send(photo_);
     EXPECT_EQ(one.receive().status, 200);
     for (const std::string path : {"/nothing", "/search"}) {  // this server has no index
         HttpClient wrong = client();  // and need not send what is refused anyway
         wrong.send("POST " + path +
-                   " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                   " HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
                    "Content-Length: 1000000\r\n\r\n");
         EXPECT_EQ(wrong.receive().status, 404) << path;
     }
@@ -96,7 +98,7 @@ TEST_F(ServeStress, SlowClientsAreCutOff) {
     start({"--timeout", "1"});
     HttpClient silent = client(), dripping = client(), body = client();
     dripping.send("GET /v2 HT");
-    body.send("POST /classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+    body.send("POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n");
     for (int i = 0; i < 15; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         dripping.send("T");
@@ -252,7 +254,7 @@ TEST_F(ServeStress, StopsAlthoughSomebodyIsSlow) {
     start({"--patience", "0.3"});
     HttpClient idle = client(), slow = client();
     EXPECT_EQ(idle.ask("GET", "/v2").status, 200);
-    slow.send("POST /classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
+    slow.send("POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc");
     EXPECT_EQ(classify().status, 200);  // what was sent before has been read
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(stop(), 0);

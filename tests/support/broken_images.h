@@ -49,6 +49,32 @@ inline std::string deflated_zeros(int megabytes) {
     return out;
 }
 
+// A WebP of one colour, up to 16384 pixels a side in some 50 bytes: codes with one symbol take no
+// bits (lossless format, "simple code length code").
+inline std::string solid_webp(std::uint32_t width, std::uint32_t height) {
+    std::string bits;
+    const auto put = [&](std::uint32_t value, int count) {  // the lowest bit first
+        for (int i = 0; i < count; ++i) bits += char(value >> i & 1);
+    };
+    put(0x2f, 8);
+    put(width - 1, 14);
+    put(height - 1, 14);
+    put(0, 1 + 3 + 1 + 1 + 1);  // no alpha, version 0, no transform, cache or second code
+    for (const std::uint32_t symbol : {120U, 80U, 40U, 255U}) {  // green, red, blue, alpha
+        put(1 | 0 << 1 | 1 << 2, 3);                             // simple, one symbol, of 8 bits
+        put(symbol, 8);
+    }
+    put(1, 4);  // distance: simple, one symbol, 0
+    std::string data(bits.size() / 8 + 8, '\0');
+    for (std::size_t i = 0; i < bits.size(); ++i) data[i / 8] |= char(bits[i] << (i % 8));
+    if (data.size() % 2 == 1) data += '\0';
+    const auto little = [](std::size_t value) {
+        std::string text = big_endian(std::uint32_t(value));
+        return std::string(text.rbegin(), text.rend());
+    };
+    return "RIFF" + little(data.size() + 12) + "WEBPVP8L" + little(data.size()) + data;
+}
+
 // 8-bit grey; `data` is the content of IDAT.
 inline std::string png(std::uint32_t width, std::uint32_t height, const std::string& data,
                        bool interlaced = false, const std::string& before = "") {

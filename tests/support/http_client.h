@@ -60,6 +60,15 @@ public:
         }
     }
 
+    // Nothing more is sent, but answers are read: half of the connection is closed.
+    void finish_sending() const { ::shutdown(fd_, SHUT_WR); }
+    // Leaves as a program does that was killed with data unread: the server's system is told.
+    void reset() {
+        const linger now{1, 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        ::close(std::exchange(fd_, -1));
+    }
+
     // The next answer, or what there is of it after so many seconds.
     Answer receive(double seconds = 30, bool head_only = false) {
         const auto start = std::chrono::steady_clock::now();

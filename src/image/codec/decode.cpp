@@ -88,7 +88,7 @@ int decode_stored(Image& image, std::span<const std::byte> bytes, const std::str
     }
     const WebpFile file(bytes, name);
     check_size(info_of(file), name, options.limits);
-    file.decode(image);
+    file.decode(image, options.stop);
     return file.orientation();
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -26,6 +27,12 @@ private:
     Why why_;
 };
 
+// DecodeOptions::stop said so.
+class DecodingStopped : public Error {
+public:
+    using Error::Error;
+};
+
 struct DecodeLimits {
     std::int64_t pixels = 178'956'970;  // width * height; where Pillow begins to suspect a bomb
     int scans = 100;                    // of a JPEG: each one is a pass over all the pixels
@@ -35,6 +42,8 @@ struct DecodeOptions {
     DecodeLimits limits;
     int channels = 3;  // 3: RGB, 1: grey (ITU-R 601 luma, as Pillow's convert("L"))
     bool apply_orientation = true;
+    // Asked every some rows; true ends decoding by DecodingStopped. Throws nothing.
+    std::function<bool()> stop{};
 };
 
 enum class ImageFormat { jpeg, png, webp };

@@ -20,7 +20,8 @@ namespace {
 // frames: it jumps back to attempt(), and only there does an error become an exception.
 class JpegReader {
 public:
-    JpegReader(std::span<const std::byte> bytes, int scan_limit) : scan_limit_(scan_limit) {
+    JpegReader(std::span<const std::byte> bytes, const DecodeOptions& options)
+        : scan_limit_(options.limits.scans), stop_(options.stop) {
         state_.err = jpeg_std_error(&errors_);
         state_.client_data = this;
         errors_.error_exit = [](j_common_ptr state) {
@@ -30,7 +31,7 @@ public:
         };
         errors_.output_message = [](j_common_ptr) {};
         errors_.emit_message = [](j_common_ptr, int) {};  // Pillow ignores warnings too
-        progress_.progress_monitor = watch_scans;
+        progress_.progress_monitor = watch;
         set_source(bytes);
     }
 
@@ -54,6 +55,7 @@ public:
     }
 
     const char* message() const { return message_.data(); }
+    bool stopped() const { return stopped_; }
 
 private:
     static JpegReader& of(j_common_ptr state) {
@@ -65,10 +67,15 @@ private:
         std::longjmp(jump_, 1);
     }
 
-    // The scans have been counted before; this holds even where libjpeg finds markers differently.
-    static void watch_scans(j_common_ptr state) {
+    // Called for every row of blocks of every scan. The scans have been counted before; this holds
+    // even where libjpeg finds markers differently.
+    static void watch(j_common_ptr state) {
+        constexpr unsigned kCalls = 8;  // between two questions
         JpegReader& reader = of(state);
         if (reader.state_.input_scan_number > reader.scan_limit_) reader.give_up("too many scans");
+        if (!reader.stop_ || ++reader.calls_ % kCalls != 0 || !reader.stop_()) return;
+        reader.stopped_ = true;
+        reader.give_up("stopped");
     }
 
     // libjpeg's own memory source invents the missing end of a truncated file; this one refuses.
@@ -97,6 +104,9 @@ private:
     std::jmp_buf jump_{};
     std::array<char, JMSG_LENGTH_MAX> message_{};
     int scan_limit_;
+    const std::function<bool()>& stop_;
+    unsigned calls_ = 0;
+    bool stopped_ = false;
 };
 
 // Rows are appended as they come, so that a header that promises much and a body that holds little
@@ -174,7 +184,7 @@ void decode_jpeg(Image& image, std::span<const std::byte> bytes, const JpegHeade
     image.pixels.reserve(size);
     std::vector<JSAMPLE> cmyk(header.components == 4 ? std::size_t(image.width) * 4 : 0);
 
-    JpegReader reader(bytes, options.limits.scans);
+    JpegReader reader(bytes, options);
     bool same_header = true;
     const bool decoded = reader.attempt([&](jpeg_decompress_struct& state) {
         reader.create();
@@ -195,6 +205,7 @@ void decode_jpeg(Image& image, std::span<const std::byte> bytes, const JpegHeade
             read_rows(state, image);
         jpeg_finish_decompress(&state);  // a missing end marker is a truncation too
     });
+    if (reader.stopped()) throw DecodingStopped(name + ": decoding was stopped");
     if (!decoded) fail(name, reader.message());
     if (!same_header) fail(name, "more than one frame header");
 }

@@ -23,7 +23,8 @@ constexpr int kPasses = 7;
 // may throw, so the image's memory is reserved beforehand.
 class PngReader {
 public:
-    PngReader(Image& image, const PngHeader& header) : image_(image), header_(header) {
+    PngReader(Image& image, const PngHeader& header, const std::function<bool()>& stop)
+        : image_(image), header_(header), stop_(stop) {
         png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
         if (png_ != nullptr) info_ = png_create_info_struct(png_);
     }
@@ -47,6 +48,7 @@ public:
 
     bool ended() const { return ended_; }
     bool has_excess() const { return excess_; }
+    bool stopped() const { return stopped_; }
     const char* message() const { return message_.data(); }
 
     // A stream may end, properly packed, before the last row.
@@ -103,8 +105,9 @@ private:
     // Rows are appended as they come, so that a header that promises much and a body that holds
     // little cost no memory; only an interlaced image has to be there as a whole.
     static void on_row(png_structp png, png_bytep row, png_uint_32 y, int) {
-        if (row == nullptr) return;
         PngReader& reader = of(png);
+        reader.ask_whether_to_stop(png);
+        if (row == nullptr) return;
         std::vector<std::uint8_t>& pixels = reader.image_.pixels;
         const std::size_t size = reader.row_size();
         const std::size_t at = y * size;
@@ -116,6 +119,13 @@ private:
         pixels.resize(at + size);
         std::memcpy(pixels.data() + at, row, size);
         ++reader.rows_;
+    }
+
+    void ask_whether_to_stop(png_structp png) {
+        constexpr unsigned kRows = 16;  // between two questions
+        if (!stop_ || ++calls_ % kRows != 0 || !stop_()) return;
+        stopped_ = true;
+        png_error(png, "stopped");
     }
 
     static void on_end(png_structp png, png_infop) { of(png).ended_ = true; }
@@ -131,6 +141,9 @@ private:
     std::int64_t rows_ = 0;
     bool ended_ = false;
     bool excess_ = false;
+    const std::function<bool()>& stop_;
+    unsigned calls_ = 0;
+    bool stopped_ = false;
 };
 
 }  // namespace
@@ -151,8 +164,10 @@ void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader&
         throw ImageError(ImageError::Why::malformed,
                          fmt::format("{}: malformed PNG: {}", name, what));
     };
-    PngReader reader(image, header);
-    if (!reader.read(bytes)) fail(reader.message());
+    PngReader reader(image, header, options.stop);
+    const bool whole = reader.read(bytes);
+    if (reader.stopped()) throw DecodingStopped(name + ": decoding was stopped");
+    if (!whole) fail(reader.message());
     if (reader.has_excess())
         fail(fmt::format("the data holds more than the {}x{} pixels of the header", header.width,
                          header.height));

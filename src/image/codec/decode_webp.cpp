@@ -4,6 +4,7 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -55,6 +56,26 @@ void make_room(Image& image, const Frame& frame, std::size_t size) {
     image.pixels.resize(size);
 }
 
+// libwebp has no row to stop at, but takes a file piece by piece. That costs a little, and a small
+// image is decoded before anybody could wish to stop it.
+constexpr std::size_t kSmall = 2 << 20, kPiece = 2 << 20;  // pixels
+
+VP8StatusCode decode_in_pieces(const WebPData& data, WebPDecoderConfig& config, std::size_t pixels,
+                               const std::function<bool()>& stop) {
+    const std::unique_ptr<WebPIDecoder, void (*)(WebPIDecoder*)> decoder(
+        WebPIDecode(nullptr, 0, &config), WebPIDelete);
+    if (decoder == nullptr) return VP8_STATUS_OUT_OF_MEMORY;
+    // As if pixels were spread evenly over the bytes.
+    const std::size_t piece = data.size / (pixels / kPiece + 1) + 1;
+    for (std::size_t given = 0; given < data.size;) {
+        if (stop()) return VP8_STATUS_USER_ABORT;
+        given += std::min(piece, data.size - given);
+        const VP8StatusCode status = WebPIUpdate(decoder.get(), data.bytes, given);
+        if (status != VP8_STATUS_SUSPENDED) return status;
+    }
+    return VP8_STATUS_SUSPENDED;
+}
+
 }  // namespace
 
 void WebpFile::Delete::operator()(WebPDemuxer* demuxer) const { WebPDemuxDelete(demuxer); }
@@ -81,7 +102,7 @@ int WebpFile::orientation() const {
     return exif_orientation(std::as_bytes(std::span(chunk.chunk.bytes, chunk.chunk.size)));
 }
 
-void WebpFile::decode(Image& image) const {
+void WebpFile::decode(Image& image, const std::function<bool()>& stop) const {
     Frame frame;
     if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame) == 0 || frame.complete == 0)
         fail(name_, "no whole frame");
@@ -113,9 +134,12 @@ void WebpFile::decode(Image& image) const {
         config.output.u.RGBA.stride = int(image.width * 3);
         config.output.u.RGBA.size = image.pixels.size() - start;
     }
-    const VP8StatusCode status = WebPDecode(frame.fragment.bytes, frame.fragment.size, &config);
+    const VP8StatusCode status =
+        stop && pixels > kSmall ? decode_in_pieces(frame.fragment, config, pixels, stop)
+                                : WebPDecode(frame.fragment.bytes, frame.fragment.size, &config);
     const std::unique_ptr<WebPDecBuffer, void (*)(WebPDecBuffer*)> output(&config.output,
                                                                           WebPFreeDecBuffer);
+    if (status == VP8_STATUS_USER_ABORT) throw DecodingStopped(name_ + ": decoding was stopped");
     if (status != VP8_STATUS_OK) fail(name_, text_of(status));
     if (!large) return;
     make_room(image, frame, size);

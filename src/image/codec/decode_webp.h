@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,8 +25,9 @@ public:
     bool has_alpha() const;
     int orientation() const;
 
-    // The caller has checked width() * height(). Always gives 3 channels.
-    void decode(Image& image) const;
+    // The caller has checked width() * height(). Always gives 3 channels. `stop` as in
+    // DecodeOptions.
+    void decode(Image& image, const std::function<bool()>& stop) const;
 
 private:
     struct Delete {

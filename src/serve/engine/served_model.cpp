@@ -75,10 +75,11 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       time_(measure(options.batch)),
       bound_(std::max(options.bound, 4 * time_.expected(1))) {}
 
-double ServedModel::cost(std::size_t images) const {
+double ServedModel::cost(std::size_t images, double decoding) const {
     const std::size_t together = batch();
     const double engine = time_.expected(together) / double(together);
-    return double(images) * (engine + input_ / double(session().threads()));
+    return double(images) * engine +
+           std::max(double(images) * input_, decoding) / double(session().threads());
 }
 
 void ServedModel::observe_input(std::size_t images, double seconds) const {

@@ -64,8 +64,10 @@ public:
     // Seconds that an accepted request may take: what was asked for, or four times what one image
     // takes where that is more.
     double bound() const { return bound_; }
-    double cost(std::size_t images) const;  // seconds of work that so many bring
-    double room() const;                    // seconds of work that may wait together
+    // Seconds of work that so many bring, of which decoding takes one thread `decoding` seconds, or
+    // longer where it usually does.
+    double cost(std::size_t images, double decoding = 0) const;
+    double room() const;  // seconds of work that may wait together
     // What reading and decoding them took, which keeps processors from the engine.
     void observe_input(std::size_t images, double seconds) const;
 

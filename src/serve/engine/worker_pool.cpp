@@ -1,6 +1,7 @@
 #include "serve/engine/worker_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/scheduling.h"
 
@@ -31,6 +32,16 @@ void WorkerPool::post(std::function<void()> work, bool urgent) {
     changed_.notify_one();
 }
 
+std::deque<std::function<void()>> WorkerPool::take_waiting() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(work_, {});
+}
+
+bool WorkerPool::idle() const {
+    const std::lock_guard lock(mutex_);
+    return work_.empty() && busy_ == 0;
+}
+
 void WorkerPool::serve() {
     compute_patiently();
     std::unique_lock lock(mutex_);
@@ -39,10 +50,12 @@ void WorkerPool::serve() {
         if (work_.empty()) return;
         std::function<void()> work = std::move(work_.front());
         work_.pop_front();
+        ++busy_;
         lock.unlock();
         work();
         work = nullptr;  // what it held ends here, not under the lock
         lock.lock();
+        --busy_;
     }
 }
 

@@ -19,13 +19,17 @@ public:
     // `work` throws nothing. What is urgent (an answer that only has to be written down) goes
     // before what is new.
     void post(std::function<void()> work, bool urgent = false);
+    // What nobody has begun, which is the caller's then.
+    std::deque<std::function<void()>> take_waiting();
+    bool idle() const;
 
 private:
     void serve();
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> work_;
+    std::size_t busy_ = 0;  // threads
     bool stop_ = false;
     std::vector<std::thread> threads_;
 };

@@ -3,10 +3,9 @@
 // while and nothing else.
 #pragma once
 
-#include <sys/socket.h>
+#include <poll.h>
 
 #include <array>
-#include <cerrno>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -34,7 +33,7 @@ public:
         : stream_(std::move(stream)),
           deadline_(set.loop),
           set_(set),
-          membership_(set, this),
+          membership_(set, this, peer),
           peer_(std::move(peer)) {}
 
     void start() {
@@ -96,7 +95,7 @@ private:
 
     void await_request() {
         phase_ = Phase::idle;
-        membership_.set_idle(true);
+        membership_.move_to(set_.idle);
         deadline_.set(set_.limits.idle);
         use_buffer(kIdleBuffer);
         if (set_.draining && socket_is_silent()) return close();
@@ -135,7 +134,7 @@ private:
     void consume(std::string_view bytes) {
         if (phase_ == Phase::idle) {
             phase_ = Phase::reading;
-            membership_.set_idle(false);
+            membership_.move_to(set_.opening);
             begun_ = Clock::now();
             received_ = 0;
             deadline_.set(set_.limits.head_time);
@@ -161,6 +160,7 @@ private:
 
     void see_head() {
         head_seen_ = true;
+        membership_.move_to(set_.active);
         use_buffer(kBodyBuffer);
         refusal_ = set_.hooks.on_head(reader_->request());
         const std::size_t missing = reader_->missing();
@@ -206,17 +206,15 @@ private:
         set_.hooks.on_request(std::move(request), make_reply());
     }
 
-    // A client that leaves shows as the end of what can be read.
+    // A client that has left shows as an error: its system resets the connection. The end of what
+    // can be read says nothing, for a client may close its own direction after its last byte and
+    // wait for the answer.
     void watch_client() {
-        if (watching_) return;
-        watching_ = true;
-        socket().async_wait(Tcp::socket::wait_read, [self = self()](ErrorCode problem) {
+        if (std::exchange(watching_, true)) return;
+        socket().async_wait(Tcp::socket::wait_error, [self = self()](ErrorCode problem) {
             self->watching_ = false;
-            if (problem || self->phase_ != Phase::answering) return;
-            char byte = 0;
-            const ssize_t count =
-                ::recv(self->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-            if (count == 0 || (count < 0 && errno != EAGAIN)) *self->gone_ = true;
+            pollfd state{self->socket().native_handle(), 0, 0};  // asks for errors alone
+            if (!problem && ::poll(&state, 1, 0) > 0) *self->gone_ = true;
         });
     }
 
@@ -292,6 +290,7 @@ private:
     // client that has not read it yet.
     void linger() {
         phase_ = Phase::lingering;
+        membership_.move_to(set_.idle);  // it makes room for others
         deadline_.set(std::chrono::seconds(2));
         ErrorCode problem;
         socket().shutdown(Tcp::socket::shutdown_send, problem);

@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <csignal>
 #include <ctime>
 #include <utility>
 
@@ -77,6 +76,7 @@ struct HttpServer::State {
     Tcp::acceptor acceptor;
     std::uint16_t port;
     asio::signal_set signals{loop};
+    std::function<void(int)> heed{};
     asio::steady_timer retry{loop}, patience{loop};
     HttpHooks hooks;
     ConnectionSet set{loop, options.limits, hooks};
@@ -88,7 +88,7 @@ struct HttpServer::State {
           acceptor(listen_at(loop, with)),
           port(acceptor.local_endpoint().port()) {
         set.on_closed = [this] {
-            open = set.idle.size() + set.active.size();
+            open = set.size();
             if (set.draining && open == 0) loop.stop();
         };
     }
@@ -96,14 +96,14 @@ struct HttpServer::State {
     // Who was cut off is still held by the loop, which ends after the lists.
     ~State() {
         set.on_closed = [] {};
-        for (auto* list : {&set.idle, &set.active})
-            while (!list->empty()) list->front()->close();
+        for (auto* list : {&set.opening, &set.idle, &set.active})
+            while (!list->empty()) list->front().connection->close();
     }
 
     void await_signal() {
         signals.async_wait([this](ErrorCode problem, int number) {
             if (problem) return;
-            if (hooks.on_signal) hooks.on_signal(number);
+            heed(number);
             await_signal();
         });
     }
@@ -129,21 +129,14 @@ struct HttpServer::State {
             if (problem == asio::error::would_block) return true;
             if (problem == asio::error::no_descriptors ||
                 problem == boost::system::errc::too_many_files_open_in_system) {
-                make_room();
+                set.make_room();
                 return false;
             }
             if (problem) continue;  // it has left already
-            if (set.idle.size() + set.active.size() >= options.limits.connections && !make_room())
+            if (set.size() >= options.limits.connections && !set.make_room())
                 continue;  // closed: everybody here is being served
             begin(std::move(socket));
         }
-    }
-
-    // Whoever has been silent for the longest time goes.
-    bool make_room() {
-        if (set.idle.empty()) return false;
-        set.idle.front()->close();
-        return true;
     }
 
     void begin(Tcp::socket socket) {
@@ -160,7 +153,7 @@ struct HttpServer::State {
     }
     template <class ConnectionPtr>
     void start(ConnectionPtr connection) {
-        open = set.idle.size() + set.active.size();
+        open = set.size();
         connection->start();
     }
 
@@ -170,8 +163,8 @@ struct HttpServer::State {
         ErrorCode ignored;
         acceptor.close(ignored);
         set.draining = true;
-        for (ConnectionBase* one : std::list<ConnectionBase*>(set.idle)) one->finish();
-        if (set.idle.empty() && set.active.empty()) return loop.stop();
+        for (const Member& one : Members(set.idle)) one.connection->finish();
+        if (set.size() == 0) return loop.stop();
         patience.expires_after(time);
         patience.async_wait([this](ErrorCode) { loop.stop(); });
     }
@@ -186,13 +179,20 @@ std::size_t HttpServer::connections() const { return state_->open; }
 void HttpServer::run(HttpHooks hooks) {
     answer_promptly();
     state_->hooks = std::move(hooks);
-    if (state_->hooks.on_signal) {
-        for (const int number : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(number);
-        state_->await_signal();
-    }
     if (state_->hooks.on_listening) state_->hooks.on_listening();
     state_->accept();
+    state_->loop.restart();  // poll() may have found nothing to do
     state_->loop.run();
+}
+
+void HttpServer::watch(std::initializer_list<int> signals, std::function<void(int)> heed) {
+    for (const int number : signals) state_->signals.add(number);
+    if (!std::exchange(state_->heed, std::move(heed))) state_->await_signal();
+}
+
+void HttpServer::poll() {
+    state_->loop.restart();
+    state_->loop.poll();
 }
 
 void HttpServer::drain(std::chrono::milliseconds patience) {

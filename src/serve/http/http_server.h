@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -34,8 +35,7 @@ struct HttpHooks {
     std::function<std::optional<Response>(const Request& head)> on_head;
     std::function<void(std::shared_ptr<Request> request, Reply reply)> on_request;
     std::function<void(const Exchange& exchange)> on_answer{};
-    std::function<void(int number)> on_signal{};  // SIGTERM, SIGINT, SIGHUP
-    std::function<void()> on_listening{};         // once signals are heard
+    std::function<void()> on_listening{};
 };
 
 class HttpServer {
@@ -46,6 +46,11 @@ public:
     ~HttpServer();
 
     std::uint16_t port() const;
+
+    // From now on these signals are kept, and told to `heed` by run() and by poll(), which is for
+    // the time before: what is there is heeded, and nobody waited for.
+    void watch(std::initializer_list<int> signals, std::function<void(int number)> heed);
+    void poll();
 
     // Serves until drain() has ended.
     void run(HttpHooks hooks);

@@ -25,6 +25,7 @@ std::string_view reason_phrase(int status) {
         case 405: return "Method Not Allowed";
         case 408: return "Request Timeout";
         case 413: return "Content Too Large";
+        case 421: return "Misdirected Request";
         case 422: return "Unprocessable Content";
         case 431: return "Request Header Fields Too Large";
         case 500: return "Internal Server Error";

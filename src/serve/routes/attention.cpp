@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "image/codec/decode.h"
 #include "image/draw/heat_map.h"
 #include "inside/attention_map.h"
 #include "measure/top_answers.h"
@@ -25,8 +24,9 @@ json map_json(const AttentionMap& map) {
 
 }  // namespace
 
-Tensor prepared_photo(const ServedModel& model, const std::string& file, SeenPart& seen) {
-    const Image photo = decode_image(std::as_bytes(std::span(file)), "image");
+Tensor prepared_photo(const ServedModel& model, const std::string& file, const Intake& images,
+                      SeenPart& seen) {
+    const Image photo = images.decode(file, "image");
     Preparer preparer = model.preparer();
     seen = {photo.width, photo.height, preparer.seen(photo)};
     return preparer.batch(1, [&](std::size_t) -> const Image& { return photo; });

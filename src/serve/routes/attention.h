@@ -7,6 +7,7 @@
 
 #include "image/ops/crop.h"
 #include "image/ops/resize.h"
+#include "serve/engine/intake.h"
 #include "serve/engine/served_model.h"
 
 namespace cait::serve {
@@ -17,8 +18,9 @@ struct SeenPart {
     Box box{};
 };
 
-// [1, 3, H, W]. Throws ImageError.
-Tensor prepared_photo(const ServedModel& model, const std::string& file, SeenPart& seen);
+// [1, 3, H, W] of what was admitted. Throws as Intake::decode does.
+Tensor prepared_photo(const ServedModel& model, const std::string& file, const Intake& images,
+                      SeenPart& seen);
 
 // {"width", "height": patches, "seen": [left, top, right, bottom] as parts of the photograph,
 //  "layers": [{"layer", "mean": map, "heads": [map, …]}, …]}, where a map is

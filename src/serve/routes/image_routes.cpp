@@ -44,10 +44,9 @@ void classify(Service& service, Call call) {
     if (attention && model->attention_taps().empty())
         throw HttpError(400, fmt::format("attention: model {} has no class token", model->name()));
     service.compute(
-        std::move(call), model,
-        [model, attention, top](Request& request, const Service::Admit& admit) {
-            Sent sent = sent_image(request);
-            admit(1);
+        std::move(call), model, [model, attention, top](Request& request, const Intake& images) {
+            const Sent sent = sent_image(request);
+            images.admit(sent.image);
             Work work{.taps = {"logits"}, .images = {}, .format = {}};
             if (attention) {
                 work.taps = model->attention_taps();
@@ -55,7 +54,7 @@ void classify(Service& service, Call call) {
                 std::ranges::sort(work.taps);
             }
             auto seen = std::make_shared<SeenPart>();
-            work.images = prepared_photo(*model, sent.image, *seen);
+            work.images = prepared_photo(*model, sent.image, images, *seen);
             const std::size_t count = sent.top.value_or(top);
             work.format = [model, attention, count, seen](const auto& outputs) {
                 const std::span<const float> logits = outputs.at("logits").floats();

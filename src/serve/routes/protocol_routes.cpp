@@ -74,17 +74,19 @@ Response config(Service& service, const ServedModel& model) {
 
 void infer(Service& service, Call call) {
     const ServedModelPtr model = model_of(service, call.words);
-    service.compute(std::move(call), model, [model](Request& request, const Service::Admit& admit) {
+    service.compute(std::move(call), model, [model](Request& request, const Intake& images) {
         Parameters(request.target).allow({});
         auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
-        admit(parsed->count());
         Work work{.taps = parsed->taps(),
                   .images = parsed->images,
                   .timeout = parsed->timeout,
                   .format = {}};
-        if (!work.images.defined()) {
+        if (work.images.defined()) {
+            images.admit(parsed->count());
+        } else {
             try {
-                work.images = prepared_images(*model, parsed->encoded);
+                images.admit(parsed->encoded);
+                work.images = prepared_images(*model, parsed->encoded, images);
             } catch (const ImageError& error) {  // the protocol knows no 422
                 throw HttpError(error.why() == ImageError::Why::too_large ? 413 : 400,
                                 error.what());

@@ -1,9 +1,5 @@
 #include "serve/routes/replies.h"
 
-#include <fmt/format.h>
-
-#include "image/codec/decode.h"
-
 namespace cait::serve {
 
 Response json_response(const nlohmann::json& value) {
@@ -11,10 +7,10 @@ Response json_response(const nlohmann::json& value) {
     return {.body = value.dump(-1, ' ', false, Handler::replace)};
 }
 
-Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files) {
-    return model.preparer().batch(files.size(), [&](std::size_t i) {
-        return decode_image(std::as_bytes(std::span(files[i])), fmt::format("image {}", i));
-    });
+Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files,
+                       const Intake& images) {
+    return model.preparer().batch(
+        files.size(), [&](std::size_t i) { return images.decode(files[i], image_name(i)); });
 }
 
 }  // namespace cait::serve

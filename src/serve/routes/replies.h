@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "image/image.h"
+#include "serve/engine/intake.h"
 #include "serve/engine/served_model.h"
 #include "serve/http/message.h"
 
@@ -14,8 +15,8 @@ namespace cait::serve {
 
 Response json_response(const nlohmann::json& value);
 
-// Decoded under the limits of images, one at a time, and prepared as the model says. An ImageError
-// calls them "image 0", "image 1", …
-Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files);
+// Decoded one at a time, and prepared as the model says. An ImageError calls them "image 0", …
+Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files,
+                       const Intake& images);
 
 }  // namespace cait::serve

@@ -77,8 +77,8 @@ Response index(Service& service, const Request& request) {
 void check_control(const Service& service, const Request& request) {
     if (!service.options().may_control)
         throw HttpError(403,
-                        "repository: models are loaded and unloaded with a token, or from "
-                        "the server's own computer");
+                        "repository: to load and unload models, start the server with --token-file "
+                        "or, where it listens on its own computer alone, with --control");
     if (request.body.empty()) return;
     const json wanted = parse_small_json(request.body);
     if (!wanted.is_object()) throw HttpError(400, "request: expected an object");

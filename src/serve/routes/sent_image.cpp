@@ -54,11 +54,11 @@ Sent sent_image(Request& request) {
 
 Service::Prepare features_work(const ServedModelPtr& model,
                                std::function<Response(std::span<const float>)> format) {
-    return [model, format = std::move(format)](Request& request, const Service::Admit& admit) {
+    return [model, format = std::move(format)](Request& request, const Intake& images) {
         const Sent sent = sent_image(request);
-        admit(1);
+        images.admit(sent.image);
         return Work{.taps = {"features"},
-                    .images = prepared_images(*model, {sent.image}),
+                    .images = prepared_images(*model, {sent.image}, images),
                     .format = [format](const auto& outputs) {
                         const std::span<const float> features = outputs.at("features").floats();
                         check_finite_values(features, "image", "feature");

@@ -98,4 +98,16 @@ inline std::optional<fs::path> real_data(const std::string& name) {
     return fs::path(root) / name;
 }
 
+// An IDX file of bytes that are all the same; extents below 256.
+inline std::string uniform_idx(const std::vector<int>& extents, int value) {
+    std::string bytes{"\0\0\x08", 3};
+    bytes += char(extents.size());
+    std::size_t count = 1;
+    for (const int extent : extents) {
+        bytes += std::string("\0\0\0", 3) + char(extent);
+        count *= std::size_t(extent);
+    }
+    return bytes + std::string(count, char(value));
+}
+
 }  // namespace cait::data_test

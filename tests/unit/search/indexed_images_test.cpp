@@ -47,20 +47,24 @@ TEST_F(IndexedImagesTest, OnlyThoseBelowAFolderWhereThatIsGiven) {
     fs::create_symlink(folder_ / "secret.png", folder_ / "photos/link.png");
     fs::create_symlink(folder_ / "photos/b.png", folder_ / "photos/own.png");
     fs::create_directory_symlink(folder_ / "photos", folder_ / "also");
+    fs::create_directory_symlink(folder_ / "photos-too", folder_ / "photos/sub");
+    fs::create_directory(folder_ / "photos/plain");
+    data_test::put(folder_ / "elsewhere.txt", "free");
     const EmbeddedSet set =
-        files({at("photos/a.png"), at("photos/own.png"), at("also/b.png"), at("secret.png"),
+        files({at("photos/a.png"), at("also/b.png"), at("photos/own.png"), at("secret.png"),
                at("photos/link.png"), at("photos/../secret.png"), at("photos-too/c.png"),
-               at("photos"), at("photos/gone.png")});
+               at("photos/sub/c.png"), at("also/sub/c.png"), at("photos"), at("photos/plain"),
+               at("photos/gone.png")});
     for (const char* below : {"photos", "also", "photos/"}) {
         const IndexedImages images(set, folder_ / below);
         EXPECT_EQ(number_of(images.read(0)), 10);
         EXPECT_EQ(number_of(images.read(1)), 20);
-        EXPECT_EQ(number_of(images.read(2)), 20);
-        for (std::size_t row = 3; row < 7; ++row)
+        for (std::size_t row = 2; row < 10; ++row)
             EXPECT_THAT(error_of([&] { images.read(row); }), HasSubstr("expected a file below"))
                 << row;
-        EXPECT_THAT(error_of([&] { images.read(7); }), HasSubstr("a folder"));
-        EXPECT_THAT(error_of([&] { images.read(8); }), HasSubstr("cannot open"));
+        EXPECT_THAT(error_of([&] { images.read(10); }), HasSubstr("a folder"));
+        EXPECT_THAT(error_of([&] { images.read(11); }), HasSubstr("cannot open"));
+        EXPECT_EQ(read_text(folder_ / "elsewhere.txt"), "free");  // the limit ends with each read
     }
 }
 
@@ -82,8 +86,38 @@ TEST_F(IndexedImagesTest, RecordsComeFromTheirDataSet) {
     EXPECT_THAT(error_of([&] { images.read(2); }), HasSubstr("as when the index was made"));
     set.indices[2] = 7;
     EXPECT_THAT(error_of([&] { images.read(2); }), HasSubstr("found 5 images"));
-    EXPECT_THAT(error_of([&] { IndexedImages(set, folder_ / "photos"); }),
-                HasSubstr("expected the images of the index below"));
+    const IndexedImages elsewhere(set, folder_ / "photos");
+    EXPECT_THAT(elsewhere.problem(), HasSubstr("expected a file below"));
+    EXPECT_THAT(error_of([&] { elsewhere.read(0); }), HasSubstr("expected a file below"));
+    EXPECT_THAT(error_of([&] { IndexedImages(set, folder_ / "none"); }), HasSubstr("none"));
+}
+
+// One file with all images is no way around the folder either, nor a part of it.
+TEST_F(IndexedImagesTest, RecordsAreNotReadThroughLinks) {
+    data_test::put(folder_ / "mnist/train-images-idx3-ubyte",
+                   data_test::uniform_idx({2, 4, 4}, 50));
+    data_test::put(folder_ / "mnist/train-labels-idx1-ubyte", data_test::uniform_idx({2}, 1));
+    EmbeddedSet set;
+    set.data = "mnist:" + at("mnist");
+    set.part = "train";
+    set.names = {open_dataset(set.data, Split::train)->name(1)};
+    set.indices = {1};
+    EXPECT_EQ(number_of(IndexedImages(set, folder_ / "mnist").read(0)), 50);
+    for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"}) {
+        const fs::path file = folder_ / "mnist" / name, target = folder_ / "target";
+        fs::rename(file, target);
+        fs::create_symlink(target, file);
+        EXPECT_EQ(number_of(IndexedImages(set).read(0)), 50);  // its owner may
+        const IndexedImages images(set, folder_ / "mnist");
+        EXPECT_THAT(error_of([&] { images.read(0); }), HasSubstr("without links")) << name;
+        fs::remove(file);
+        fs::rename(target, file);
+    }
+    // The whole folder as a link in the folder that is shown.
+    fs::create_directory_symlink(folder_ / "mnist", folder_ / "photos/mnist");
+    set.data = "mnist:" + at("photos/mnist");
+    EXPECT_THAT(error_of([&] { IndexedImages(set, folder_ / "photos").read(0); }),
+                HasSubstr("without links"));
 }
 
 // Images of a folder are found although the data set's name was relative to another place.

@@ -4,6 +4,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "image/draw/colour_map.h"
 #include "report/html.h"
@@ -144,6 +145,163 @@ TEST_F(ServiceTest, ThePageDrawsInTheColoursOfTheProgram) {
 TEST_F(ServiceTest, OpensCompressedBodies) {
     EXPECT_EQ(ask("POST", "/classify", "no gzip", {{"content-encoding", "gzip"}}).status, 400);
     EXPECT_EQ(ask("POST", "/classify", photo_, {{"content-encoding", "identity"}}).status, 200);
+}
+
+TEST_F(ServiceTest, AnswersToItsOwnNamesAlone) {
+    const auto status = [&](const char* host, const char* origin) {
+        std::vector<Field> fields{{"host", host}};
+        if (origin != nullptr) fields.push_back({"origin", origin});
+        return ask("GET", "/v2", "", fields).status;
+    };
+    EXPECT_EQ(status("localhost:8080", nullptr), 200);
+    EXPECT_EQ(status("localhost:8080", "http://localhost:8080"), 200);
+    EXPECT_EQ(status("localhost:8080", "http://127.0.0.1:8080"), 403);
+    EXPECT_EQ(status("localhost:8080", "http://evil.example"), 403);
+    EXPECT_EQ(status("localhost:8080", "null"), 403);
+    EXPECT_EQ(status("evil.example", nullptr), 421);
+    EXPECT_EQ(status("evil.example", "http://evil.example"), 421);
+    EXPECT_EQ(ask("GET", "/v2/health/live", "", {{"host", "evil.example"}}).status, 421);
+    EXPECT_THAT(ask("GET", "/v2", "", {{"host", "evil.example"}}).body, HasSubstr("--name"));
+}
+
+TEST_F(ServiceTest, ModelsAreLoadedByThoseWhoMayAlone) {
+    for (const char* what : {"load", "unload"}) {
+        const Response refused =
+            ask("POST", "/v2/repository/models/tiny/" + std::string(what), "{}");
+        EXPECT_EQ(refused.status, 403);
+        EXPECT_THAT(refused.body, HasSubstr("--token-file"));
+    }
+    EXPECT_TRUE(service_.ready());
+}
+
+// A model whose file is read when the test allows it.
+class LoadingTest : public testing::Test {
+protected:
+    LoadingTest() : service_({slow_source()}, options()) { service_.load_all(); }
+    ~LoadingTest() override { allow(); }
+
+    void allow() {
+        if (!std::exchange(allowed_, true)) gate_.set_value();
+    }
+    static ServiceOptions options() {
+        ServiceOptions options;
+        options.engine = tiny_options();
+        options.may_control = true;
+        return options;
+    }
+    ModelSource slow_source() {
+        ModelSource source = tiny_source();
+        source.load = [this, load = source.load] {
+            if (loads_++ > 0) open_.wait();
+            return load();
+        };
+        return source;
+    }
+    std::future<int> load() {
+        auto request = std::make_shared<Request>();
+        request->method = "POST";
+        request->target = "/v2/repository/models/tiny/load";
+        auto promise = std::make_shared<std::promise<int>>();
+        service_.handle(request, [promise](Response answer) { promise->set_value(answer.status); });
+        return promise->get_future();
+    }
+    static int status(std::future<int>& of, double seconds = 10) {
+        const bool there =
+            of.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
+        return there ? of.get() : 0;
+    }
+
+    bool allowed_ = false;
+    std::promise<void> gate_;
+    std::shared_future<void> open_ = gate_.get_future().share();
+    std::atomic<int> loads_ = 0;
+    Service service_;
+};
+
+TEST_F(LoadingTest, WhatWaitsToBeLoadedIsRefusedWhenTheServerStops) {
+    std::future<int> running = load();
+    while (loads_ < 2) std::this_thread::yield();
+    std::vector<std::future<int>> waiting;
+    for (int i = 0; i < 5; ++i) waiting.push_back(load());
+    for (int i = 0; i < 5; ++i) service_.reload();
+    service_.begin_drain();
+    for (auto& one : waiting) EXPECT_EQ(status(one), 503);  // although the first one still runs
+    std::future<int> late = load();
+    EXPECT_EQ(status(late), 503);
+    EXPECT_EQ(status(running, 0.05), 0);
+    EXPECT_FALSE(service_.stop(std::chrono::milliseconds(20)));  // it cannot be ended
+    allow();
+    EXPECT_EQ(status(running), 200);
+    EXPECT_TRUE(service_.stop(std::chrono::seconds(10)));
+    EXPECT_EQ(loads_, 2);
+}
+
+TEST_F(LoadingTest, ManyWishesToReloadAreOne) {
+    std::future<int> running = load();
+    while (loads_ < 2) std::this_thread::yield();
+    for (int i = 0; i < 5; ++i) service_.reload();
+    allow();
+    EXPECT_EQ(status(running), 200);
+    std::future<int> last = load();  // after all of them
+    EXPECT_EQ(status(last), 200);
+    EXPECT_EQ(loads_, 4);
+}
+
+class PixelLimitTest : public ServiceTest {
+protected:
+    static ServiceOptions limited() {
+        ServiceOptions options;
+        options.pixels = {20 * 20, 3 * 20 * 20};
+        return options;
+    }
+    PixelLimitTest() : ServiceTest(limited()) {}
+};
+
+TEST_F(PixelLimitTest, HoldsInEveryWayAnImageComesIn) {
+    const std::string large = data_test::png(data_test::numbered_image(7, 21, 20));
+    const auto json_of = [](const std::string& photo) {
+        return json{{"inputs", base64(std::as_bytes(std::span(photo)))}}.dump();
+    };
+    const auto form_of = [](const std::string& photo) {
+        return "--AaB\r\nContent-Disposition: form-data; name=\"a\"; filename=\"a\"\r\n\r\n" +
+               photo + "\r\n--AaB--\r\n";
+    };
+    const auto encoded = [](const std::vector<std::string>& photos) {
+        json data = json::array();
+        for (const std::string& photo : photos)
+            data.push_back(base64(std::as_bytes(std::span(photo))));
+        return json{{"inputs", json::array({{{"name", "encoded"},
+                                             {"datatype", "BYTES"},
+                                             {"shape", {photos.size()}},
+                                             {"data", data}}})}}
+            .dump();
+    };
+    const std::vector<Field> is_json{{"content-type", "application/json"}},
+        is_form{{"content-type", "multipart/form-data; boundary=AaB"}},
+        is_file{{"inference-header-content-length", "0"}};
+    const struct {
+        const char* target;
+        std::string fits, large;
+        std::vector<Field> fields;
+    } ways[] = {
+        {"/classify", photo_, large, {}},
+        {"/classify?attention=1", photo_, large, {}},
+        {"/classify", form_of(photo_), form_of(large), is_form},
+        {"/classify", json_of(photo_), json_of(large), is_json},
+        {"/embed", photo_, large, {}},
+        {"/v2/models/tiny/infer", photo_, large, is_file},
+        {"/v2/models/tiny/infer", encoded({photo_, photo_, photo_}), encoded({photo_, large}), {}},
+    };
+    for (const auto& way : ways) {
+        EXPECT_EQ(ask("POST", way.target, way.fits, way.fields).status, 200) << way.target;
+        const Response refused = ask("POST", way.target, way.large, way.fields);
+        EXPECT_EQ(refused.status, 413) << way.target;
+        EXPECT_THAT(refused.body, HasSubstr("expected at most 400 pixels, found 21x20"));
+    }
+    const Response many =
+        ask("POST", "/v2/models/tiny/infer", encoded(std::vector<std::string>(4, photo_)));
+    EXPECT_EQ(many.status, 413);
+    EXPECT_THAT(many.body, HasSubstr("expected at most 1200 pixels in all images of a request"));
 }
 
 TEST(Assets, HaveAPage) {
