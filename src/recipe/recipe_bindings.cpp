@@ -267,7 +267,8 @@ void bind_train(Settings& s, TrainPart& p) {
     s.number("train.memory", p.memory, 0, 1e6,
              "GiB that a process may use; 0: its share of what machine and container have left");
     s.integer("train.patience", p.patience, 0,
-              "epochs without a better one, by save.best, after which the run ends; 0: never");
+              "epochs without a better one, by save.best, after which a validation ends the run; "
+              "0: never");
     bind_text(s, "train.device", p.device, "cpu, or a device of LibTorch such as cuda:0");
 }
 

@@ -73,8 +73,7 @@ at::Tensor dropout_mask(std::string_view node, double rate, const at::Tensor& li
     auto* const data = mask.data_ptr<float>();
     at::parallel_for(0, images, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-            fill_image(context.seed, purpose,
-                       context.first_image + std::uint64_t(i) * context.image_stride, rule,
+            fill_image(context.seed, purpose, context.place_of(std::uint64_t(i)), rule,
                        data + i * each, std::size_t(each));
     });
     return mask.to(like.device(), like.scalar_type());

@@ -31,6 +31,16 @@ struct EvaluateContext {
     // accumulated step have the rest: image i is number first_image + i * image_stride.
     std::uint64_t first_image = 0;
     std::uint64_t image_stride = 1;
+    // Where the rows are several passes or views of the same `pass_rows` images, pass after pass:
+    // each pass has numbers of its own after those of the `pass_images` that all parts together
+    // have. 0: every row is another image.
+    std::uint64_t pass_rows = 0;
+    std::uint64_t pass_images = 0;
+    std::uint64_t place_of(std::uint64_t row) const {
+        const std::uint64_t image =
+            pass_rows == 0 ? row : row / pass_rows * pass_images + row % pass_rows;
+        return first_image + image * image_stride;
+    }
     // What images exchange with the one at the other end of these, where the graph mixes tokens, in
     // places of its patch grid; an empty box: nothing.
     GridBox token_box = {};

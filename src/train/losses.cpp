@@ -168,12 +168,14 @@ at::Tensor Loss::label_loss(const at::Tensor& logits, const LossInput& input) co
         return binary_loss(logits, targets);
     }
     const bool plain = !input.targets.defined() && !input.map_targets.defined();
-    if (plain && loss_.smoothing == 0 && input.exchanged == 0) {
+    const at::Tensor weights = weights_for(logits);
+    // Not by LibTorch where classes have weights: it would divide by those of the images at hand,
+    // so that a batch in parts or in several processes had another loss than the whole.
+    if (plain && loss_.smoothing == 0 && input.exchanged == 0 && !weights.defined()) {
         check_shape("labels", input.labels, {rows});
-        return at::cross_entropy_loss(logits, input.labels, weights_for(logits));
+        return at::cross_entropy_loss(logits, input.labels);
     }
     const at::Tensor targets = class_targets(input, rows);
-    const at::Tensor weights = weights_for(logits);
     return soft_cross_entropy(logits, weights.defined() ? targets * weights : targets);
 }
 

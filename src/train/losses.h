@@ -44,7 +44,8 @@ class Loss {
 public:
     // Throws UsageError for settings that contradict each other, or when the model has no head for
     // the loss.
-    // `class_weights`: one per class, for cross-entropy; empty: all count the same. With
+    // `class_weights`: one per class, for cross-entropy, by which an image's term is multiplied
+    // before the mean over the images; empty: all count the same. With
     // Mode::infer the model's joint logits are what labels are compared with, as at evaluation.
     Loss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model,
          const std::vector<double>& class_weights = {}, Mode mode = Mode::train);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "data/levels.h"
 #include "kernels/peak.h"
@@ -58,11 +59,19 @@ void fit_batch(RunPlan& plan) {
     if (batch % world != 0)
         throw UsageError(fmt::format(
             "data.batch: expected a multiple of the {} processes, found {}", world, batch));
+    const std::int64_t parts = std::max<std::int64_t>(1, plan.recipe.optim.accumulate);
+    if (batch / world % parts != 0)
+        throw UsageError(fmt::format(
+            "optim.accumulate: expected a divisor of the {} images that each of {} processes has "
+            "of a batch, found {}",
+            batch / world, world, parts));
     // Repeated augmentation ends an epoch at a multiple of 256, see SamplerOptions.
     const bool rounds = plan.recipe.data.repeats > 1 && images >= 256;
     const std::int64_t most = rounds ? images / 256 * 256 : images;
     if (batch <= most) return;
-    const std::int64_t step = world * (mixes(plan.recipe.augment) ? 2 : 1);
+    // Each process has pairs to mix, and as many images in each part.
+    const std::int64_t step =
+        world * std::lcm(parts, std::int64_t(mixes(plan.recipe.augment) ? 2 : 1));
     const std::int64_t fitting = most / step * step;
     if (fitting == 0)
         throw Error(fmt::format("{}: expected at least {} training images, found {}",

@@ -399,9 +399,12 @@ bool TrainingRun::improves(const Metrics& metrics, const std::optional<Metrics>&
     return true;
 }
 
+// Only a validation can tell: between two of them no epoch is known to be worse.
 bool TrainingRun::out_of_patience() const {
     const auto patience = std::uint64_t(recipe().train.patience);
-    return patience > 0 && state_.best.any && state_.position.epoch >= state_.best.epoch + patience;
+    const auto every = std::uint64_t(recipe().eval.every);
+    const std::uint64_t validated = state_.position.epoch / every * every;
+    return patience > 0 && state_.best.any && validated >= state_.best.epoch + patience;
 }
 
 bool TrainingRun::is_over() const {

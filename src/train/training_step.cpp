@@ -79,6 +79,7 @@ struct TrainingStep::Part {
     at::Tensor maps;     // [n, floats], where maps label the tokens
     std::span<const SampleKey> keys;
     std::uint64_t first_image = 0;  // in the batch of all processes
+    std::int64_t batch = 0;         // images of all parts of this process
     std::vector<ViewPart::Group> views{};
     std::uint64_t epoch = 0;
 };
@@ -139,11 +140,15 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     context.step = step;
     context.first_image = part.first_image;
     context.image_stride = std::uint64_t(group_.world());
+    context.pass_rows = std::uint64_t(part.labels.size(0));
+    context.pass_images = std::uint64_t(part.batch);
     context.memory = memory_;
     context.weights_version = weights_version_;
     if (views_ && group_.world() > 1)
         context.sum_over_processes = [this](at::Tensor& sums) { group_.all_reduce_sum(sums); };
-    if (recipe_.augment.mix_tokens > 0) {
+    if (given_.token_box) {
+        context.token_box = given_.token_box(step);
+    } else if (recipe_.augment.mix_tokens > 0) {
         // One box for all images that go through the network at once, as in the official code.
         RandomStream random(context.seed,
                             stable_hash("mix_tokens") ^ (step << 24) ^ context.first_image);
@@ -178,9 +183,11 @@ LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
 }
 
 void TrainingStep::label_tokens(const Part& part, LossInput& input) {
-    if (maps_) {
-        const MapTargets labels =
-            map_targets(part.maps, *maps_, token_grid(), loss_.classes(), recipe_.loss.smoothing);
+    if (maps_ || given_.token_labels) {
+        const MapTargets labels = given_.token_labels
+                                      ? given_.token_labels()
+                                      : map_targets(part.maps, *maps_, token_grid(),
+                                                    loss_.classes(), recipe_.loss.smoothing);
         input.token_targets = labels.tokens.to(device_);
         input.map_targets = labels.images.to(device_);
     } else if (recipe_.distill.kind == Distillation::tokens) {
@@ -236,6 +243,9 @@ void TrainingStep::average_parts(StepResult& result) {
 
 at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult& result) {
     const auto count = std::int64_t(batch.size);
+    if (count % parts_ != 0)
+        throw Error(fmt::format("a batch of {} images: expected as many in each of {} parts", count,
+                                parts_));
     const std::vector<ViewPart::Group> groups = groups_of(batch);
     const at::Tensor images = views_ ? at::Tensor() : to_torch(batch.images()).to(device_);
     const at::Tensor labels = at::from_blob(batch.labels.data(), {count}, at::kLong).to(device_);
@@ -261,6 +271,7 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
             .maps = maps.defined() ? maps.narrow(0, begin, size) : at::Tensor(),
             .keys = std::span(batch.keys).subspan(std::size_t(begin), std::size_t(size)),
             .first_image = std::uint64_t(begin * group_.world() + group_.rank()),
+            .batch = count,
             .views = parts_ == 1 ? groups : slice(groups, begin, size),
             .epoch = batch.position.epoch};
         Stopwatch watch;
@@ -299,7 +310,8 @@ void TrainingStep::rehearse(std::int64_t images) {
               .labels = at::zeros({images}, at::kLong).to(device_),
               .targets = at::zeros({images, classes}).to(device_),
               .maps = {},
-              .keys = keys};
+              .keys = keys,
+              .batch = images};
     if (maps_) part.maps = at::zeros({images, label_floats(*maps_, token_grid())});
     if (views_ && expected_views_.empty()) part.views = {{part.images, 1}};
     for (const ViewGroup& group : expected_views_)
@@ -344,6 +356,7 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     result.backward_seconds += watch.lap();
 
     const GradientCheck check = clip_gradients(params_, recipe_.optim);
+    result.gradient_norm = check.norm;
     if (!std::isfinite(result.loss))
         result.first_bad = agreed_reason(result.first_bad);
     else if (!check.first_bad.empty())

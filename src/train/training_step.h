@@ -2,6 +2,7 @@
 // gradients are not finite is not taken.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct StepResult {
     double loss = 0;     // mean over the images of all processes
     double correct = 0;  // images of all processes whose label has the highest logit
     double images = 0;
+    double gradient_norm = 0;             // over all parameters and parts, before clipping
     std::map<std::string, double> parts;  // of the loss, and what is watched, by name
     std::string first_bad;  // what is not finite, in words; empty when the step was taken
     double forward_seconds = 0;
@@ -58,6 +60,13 @@ public:
     Grid token_grid() const { return executor_.graph().patch_grid; }
     // From here on batches carry the label maps of their images (Batch::beside).
     void use_label_maps(const LabelMapSize& size) { maps_ = size; }
+    // What somebody else has drawn, for comparing with his numbers: the box of a step's MixToken,
+    // and token labels of the whole batch. Empty functions: the step's own.
+    struct Given {
+        std::function<GridBox(std::uint64_t step)> token_box = {};
+        std::function<MapTargets()> token_labels = {};
+    };
+    void take(Given given) { given_ = std::move(given); }
 
     // Everything by name, as the state of a run keeps it; shares memory with the originals. All
     // processes call gather_state() first: one alone does not have everything.
@@ -109,6 +118,7 @@ private:
     std::vector<ViewGroup> expected_views_;
     double target_momentum_ = 1;
     std::optional<LabelMapSize> maps_;
+    Given given_;
     std::unique_ptr<GradientSync> sync_;
 };
 

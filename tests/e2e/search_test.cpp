@@ -186,7 +186,6 @@ TEST_F(Search, EvalJudgesFeaturesByTheirNeighbours) {
         EXPECT_LE(retrieval[score], 1) << score;
     }
     EXPECT_EQ(retrieval["recall_at"].size(), 3U);
-    // Itself is not found: with it among the neighbours k = 1 would always be right.
     EXPECT_EQ(retrieval["queries"], 24);
     EXPECT_GE(retrieval["oracle"]["map"], retrieval["map"]);
     ASSERT_EQ(found["levels"].size(), 2U);

@@ -2,9 +2,11 @@
 // and in how many parts it goes, how long the warm-up is; and what it leaves when it cannot start.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cait/model.h"
 #include "e2e/train_run.h"
 
 namespace cait::e2e {
@@ -21,6 +23,31 @@ protected:
         const auto val = std::ranges::find(words, "--val");
         words.erase(val, val + 2);
         return words;
+    }
+
+    // That both runs have the same weights, but for rounding, and have moved.
+    void expect_near(const std::string& run, const std::string& other) const {
+        const Model a = Model::load(path(run + "/last.safetensors"));
+        const Model b = Model::load(path(other + "/last.safetensors"));
+        EXPECT_NE(state(run), state(other)) << "one of them was not worked through in parts";
+        ASSERT_EQ(a.weights().size(), b.weights().size());
+        for (const auto& [name, tensor] : a.weights()) {
+            const std::span<const float> x = tensor.floats(), y = b.weights().at(name).floats();
+            float most = 0;
+            for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
+            EXPECT_LT(most, 1e-5F) << name;
+        }
+    }
+
+    // How likely the weights of a run take a black image for each class.
+    std::map<std::string, double> answers_to_black(const std::string& run) const {
+        const Finished answer = cait({"predict", "--weights", path(run + "/last.safetensors"),
+                                      path("val/red/0.png"), "--top", "3", "--json"});
+        EXPECT_EQ(answer.status, 0) << answer.err;
+        std::map<std::string, double> found;
+        for (const auto& one : nlohmann::json::parse(answer.out)[0]["predictions"])
+            found[one["label"]] = one["score"];
+        return found;
     }
 
     // "about 310 MB of memory", in bytes.
@@ -108,8 +135,15 @@ TEST_F(TrainStart, AShortRunShortensItsWarmUpAndAnotherRateMovesTheEnds) {
 // Memory that a batch does not fit into: parts of it do, and the run is the same but for rounding.
 TEST_F(TrainStart, ChoosesPartsByTheMemory) {
     if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
-    const Words larger = {
-        "--batch", "48", "--epochs", "1", "--set", "model.image_size=128", "--set", "model.dim=64"};
+    // By plain gradient descent: Adam would make a step of what rounding leaves of a zero.
+    const Words larger = {"--batch",  "48",
+                          "--epochs", "2",
+                          "--set",    "model.image_size=128",
+                          "--set",    "model.dim=64",
+                          "--set",    "optim.name=sgd",
+                          "--set",    "model.drop_path=0.2",
+                          "--set",    "augment.mixup=0.8",
+                          "--set",    "augment.cutmix=1"};
     const Finished whole = cait(recipe("whole", larger));
     ASSERT_EQ(whole.status, 0) << whole.err;
     EXPECT_THAT(whole.out, HasSubstr(" of memory"));
@@ -125,6 +159,7 @@ TEST_F(TrainStart, ChoosesPartsByTheMemory) {
     EXPECT_THAT(parts.err, HasSubstr("optim.accumulate=auto: "));
     EXPECT_THAT(parts.out, HasSubstr("batch 48 in "));
     EXPECT_LE(memory_of(parts.out), 0.8 * bytes * 1.01);
+    expect_near("whole", "parts");
 
     tight.insert(tight.end(), {"--set", "optim.accumulate=off"});
     const Finished refused = cait(recipe("refused", tight));
@@ -176,15 +211,48 @@ TEST_F(TrainStart, FindsALearningRateAndDrawsIt) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
+// All images are black, so that a network can learn no more than how much each class counts: two of
+// 34 images by their number, a third by the inverse of that.
 TEST_F(TrainStart, CountsRareClassesMore) {
+    for (const char* part : {"train", "val"})
+        for (const auto& file : std::filesystem::recursive_directory_iterator(folder_ / part))
+            if (file.is_regular_file()) write_image(file.path(), Image::blank(16, 16, 3));
     for (int i = 2; i < 16; ++i)
         std::filesystem::remove(folder_ / fmt::format("train/red/{}.png", i));
-    const Finished run = cait(recipe("run", {"--set", "loss.class_weights=inverse"}));
-    ASSERT_EQ(run.status, 0) << run.err;
+    const auto red = [&](const std::string& kind) {
+        Words words{"--batch", "34", "--epochs", "40"};
+        for (const std::string& setting :
+             {std::string("loss.smoothing=0"), std::string("model.drop_path=0"),
+              std::string("optim.lr=0.02"), std::string("eval.every=40"),
+              std::string("train.ema=0"), "loss.class_weights=" + kind}) {
+            words.emplace_back("--set");
+            words.push_back(setting);
+        }
+        const Finished run = cait(recipe(kind, words));
+        EXPECT_EQ(run.status, 0) << run.err;
+        return answers_to_black(kind).at("red");
+    };
+    EXPECT_NEAR(red("none"), 2.0 / 34, 0.02);
+    EXPECT_NEAR(red("inverse"), 1.0 / 3, 0.03);
+    // Each counts by the root: 2 / sqrt(2) of 2 / sqrt(2) + 2 * 16 / sqrt(16).
+    EXPECT_NEAR(red("root"), std::sqrt(2.0) / (std::sqrt(2.0) + 8), 0.02);
     const Finished bce = cait(recipe("bce", {"--set", "loss.class_weights=inverse", "--set",
                                              "loss.name=bce", "--set", "loss.smoothing=0"}));
     EXPECT_EQ(bce.status, 2);
     EXPECT_THAT(bce.err, HasSubstr("loss.class_weights: expected loss.name cross_entropy"));
+}
+
+// Images that are in no part would be counted, and never seen.
+TEST_F(TrainStart, EveryImageOfABatchIsInAPart) {
+    const Finished run =
+        cait(recipe("run", {"--batch", "60", "--set", "optim.accumulate=5", "--epochs", "1"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("data.batch 60 -> 45: there are 48 training images"));
+    const Finished refused =
+        cait(recipe("refused", {"--batch", "8", "--set", "optim.accumulate=8", "--nproc", "2"}));
+    EXPECT_EQ(refused.status, 2) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("optim.accumulate: expected a divisor of the 4 images"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
 }
 
 }  // namespace

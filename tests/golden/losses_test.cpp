@@ -103,6 +103,8 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenLosses, testing::Range(std::size_t(0), file(
                              return file()["cases"][i.param]["name"].template get<std::string>();
                          });
 
+TEST(GoldenTargets, NoCaseIsMissing) { EXPECT_EQ(file()["cases"].size(), 15U); }
+
 TEST(GoldenTargets, OfMixedLabelsAgree) {
     expect_equal(mixed_targets(0.0), file()["targets"]["0.0"], "without smoothing");
     expect_equal(mixed_targets(0.1), file()["targets"]["0.1"], "smoothed");

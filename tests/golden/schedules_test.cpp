@@ -60,11 +60,15 @@ TEST(GoldenSchedules, DecayAndMomentumAreThoseOfTheOfficialCode) {
 }
 
 TEST(GoldenSchedules, TheTeachersTemperatureIsThatOfTheOfficialCode) {
+    std::size_t values = 0;
     for (const Json& one : file()["teacher_temperature"])
-        for (std::size_t epoch = 0; epoch < one["values"].size(); ++epoch)
+        for (std::size_t epoch = 0; epoch < one["values"].size(); ++epoch) {
             expect_equal(
                 teacher_temperature(one["start"], one["end"], one["warmup"], std::int64_t(epoch)),
                 one["values"][epoch], "epoch " + std::to_string(epoch));
+            ++values;
+        }
+    EXPECT_EQ(values, 56U);
 }
 
 }  // namespace

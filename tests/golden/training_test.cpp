@@ -92,6 +92,8 @@ TEST_P(GoldenTraining, TenStepsOfSgdGiveTheSameLosses) {
     }
 }
 
+TEST(GoldenTrainingFiles, NoneIsMissing) { EXPECT_EQ(training_files().size(), 13U); }
+
 INSTANTIATE_TEST_SUITE_P(All, GoldenTraining, testing::ValuesIn(training_files()),
                          [](const auto& i) { return i.param; });
 

@@ -156,7 +156,7 @@ void ViewLearning::dino_term(const ViewPart& part, const TorchTensors& outputs,
     for (std::size_t g = 1; g < part.groups.size(); ++g) {
         // Stochastic depth has numbers for each view of each image.
         further.first_image +=
-            std::uint64_t(part.groups[g - 1].pixels.size(0)) * context.image_stride;
+            std::uint64_t(part.groups[g - 1].count) * context.pass_images * context.image_stride;
         student.push_back(run(part.groups[g].pixels, weights, further).at(projection_));
     }
     const at::Tensor teacher = target_->run(first.pixels, context).at(projection_);

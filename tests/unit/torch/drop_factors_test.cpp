@@ -50,5 +50,19 @@ TEST(DropFactors, DoNotDependOnHowTheBatchIsDealtOut) {
     for (std::size_t i = 0; i < second.size(); ++i) EXPECT_EQ(second[i], whole[1 + 3 * i]) << i;
 }
 
+// Twice thirty images: the second part has images 10 … 19 of both passes.
+TEST(DropFactors, OfFurtherPassesDoNotDependOnTheParts) {
+    const std::vector<float> whole = factors_of(60);
+    EvaluateContext part = kContext;
+    part.first_image = 10;
+    part.pass_rows = 10;
+    part.pass_images = 30;
+    const std::vector<float> found = factors_of(20, part);
+    for (std::size_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(found[i], whole[10 + i]) << i;
+        EXPECT_EQ(found[10 + i], whole[40 + i]) << i;
+    }
+}
+
 }  // namespace
 }  // namespace cait

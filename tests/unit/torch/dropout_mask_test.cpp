@@ -64,6 +64,11 @@ TEST(DropoutMask, DoesNotDependOnHowTheBatchIsDealtOut) {
     part.first_image = 1;  // the second of three processes
     part.image_stride = 3;
     EXPECT_TRUE(at::equal(mask_of({2, 300}, part), at::stack({whole[1], whole[4]})));
+    EvaluateContext second = kContext;  // of two parts of two images, in the second of three passes
+    second.first_image = 1;
+    second.pass_rows = 1;
+    second.pass_images = 2;
+    EXPECT_TRUE(at::equal(mask_of({3, 300}, second), at::stack({whole[1], whole[3], whole[5]})));
 }
 
 TEST(DropoutMask, KeepsTheMean) {
