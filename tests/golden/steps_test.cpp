@@ -8,6 +8,7 @@
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
 #include "models/catalogue.h"
+#include "support/case_count.h"
 #include "torch/convert.h"
 #include "train/losses.h"
 #include "train/mix_token.h"
@@ -121,7 +122,9 @@ void label_tokens(LossInput& input, std::int64_t batch, std::int64_t tokens, std
 
 TEST(GoldenMixToken, BoxesAreThoseOfTheOfficialCode) {
     std::size_t filled = 0;
+    test::CaseCount count(200);
     for (const Json& row : mix_token().at("boxes")) {
+        ++count;
         const GridBox found = token_box(row[0], {row[1], row[2]}, row[3], row[4]);
         const GridBox expected{row[5], row[6], row[7], row[8]};
         EXPECT_EQ(found, expected) << row;
