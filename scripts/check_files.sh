@@ -30,6 +30,10 @@ folders=()
 for folder in src apps; do
     [[ -d $folder ]] && folders+=("$folder")
 done
+if [[ ${#folders[@]} -eq 0 ]]; then
+    echo "check_files: no sources under $PWD" >&2
+    exit 1
+fi
 # Streams, C files, and the bare system calls (but not Class::open).
 pattern='\b[io]?fstream\b|\b(fopen|freopen|mkstemp|mkostemp)\(|(^|[^A-Za-z_>])::(open|openat|creat)\('
 status=0

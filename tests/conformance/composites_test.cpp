@@ -3,6 +3,8 @@
 // every composite of graph/ops.h.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/philox.h"
@@ -281,7 +283,8 @@ TEST_P(Composites, TheEngineEqualsItsDecomposition) {
     const engine::Plan plan(graph, weights, {.batch = 3, .threads = 2});
     Tensor found =
         Tensor::empty(DType::f32, plan.outputs().front().shape.with_batch(images.shape()[0]));
-    plan.run(images.floats().data(), 5, std::vector{found.mutable_floats().data()});
+    const std::vector<float*> targets{found.mutable_floats().data()};
+    plan.run(images.floats().data(), 5, targets);
     const Tensor expected = run_reference(decompose(graph), images, weights).at("y");
     test::expect_close(found, expected, 1e-5, "output");
 }

@@ -29,6 +29,10 @@ TEST(GoldenFiles, HaveTheirCases) {
     EXPECT_EQ(golden::read_json("mix_token.json")["cases"].size(), 3U);
     EXPECT_EQ(golden::read_json("beyond_labels.json")["losses"].size(), 8U);
     EXPECT_EQ(golden::read_json("beyond_labels.json")["heads"].size(), 3U);
+    int trainings = 0;
+    for (const auto& file : std::filesystem::directory_iterator(golden::folder()))
+        trainings += file.path().filename().string().ends_with("_training.safetensors") ? 1 : 0;
+    EXPECT_EQ(trainings, 14);
 }
 
 TEST(GoldenFiles, ThePatternIsThatOfTheScripts) {

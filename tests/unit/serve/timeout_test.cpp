@@ -84,7 +84,7 @@ TEST_F(TimeoutTest, StatisticsCountWhatHappened) {
     const StatsView view = model_->stats().view();
     EXPECT_EQ(view.success.count, 3U);
     EXPECT_EQ(view.fail.count, 1U);
-    EXPECT_THAT(view.failures, ElementsAre(1, 0, 0, 0));  // rejected
+    EXPECT_THAT(view.failures, ElementsAre(1U, 0U, 0U, 0U));  // rejected
     EXPECT_EQ(view.images, 3U);
     EXPECT_EQ(view.batches, 1U);
     ASSERT_EQ(view.by_batch.size(), 1U);
@@ -101,7 +101,7 @@ TEST_F(TimeoutTest, StatisticsCountWhatHappened) {
                   view.output.nanoseconds,
               view.success.nanoseconds);
 
-    EXPECT_THAT(service_.stats().view().by_status, ElementsAre(Pair(200, 3), Pair(503, 1)));
+    EXPECT_THAT(service_.stats().view().by_status, ElementsAre(Pair(200, 3U), Pair(503, 1U)));
     const std::string metrics = ask("GET", "/metrics").body;
     for (const char* line :
          {"cait_http_responses_total{status=\"200\"} 3\n",
