@@ -24,7 +24,8 @@ protected:
     }
     static ServiceOptions options() {
         ServiceOptions options;
-        options.engine = tiny_options();  // batches of four, answers within five seconds
+        options.engine = tiny_options();
+        options.engine.bound = 20;  // four batches of four images: so large a batch is allowed
         options.workers = 2;
         options.delay = 60;
         return options;
