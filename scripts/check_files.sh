@@ -33,6 +33,10 @@ folders=()
 for folder in src apps; do
     [[ -d $folder ]] && folders+=("$folder")
 done
+if [[ ${#folders[@]} -eq 0 ]]; then
+    echo "check_files: no sources under $PWD" >&2
+    exit 1
+fi
 # Streams, C files, and the bare system calls (but not Class::open), with what core/ makes of them.
 pattern='\b[io]?fstream\b|\b(fopen|freopen|mkstemp|mkostemp|open_below)\(|(^|[^A-Za-z_>])::(open|openat|creat)\(|place_?\.open\('
 status=0

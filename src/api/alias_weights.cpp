@@ -1,5 +1,7 @@
 #include "api/alias_weights.h"
 
+#include <algorithm>
+
 #include "core/rename.h"
 #include "models/catalogue.h"
 
@@ -28,7 +30,12 @@ std::vector<NamedTensor> alias_weights(const Model& model) {
             move_class_position(weights.at("cls_token"), weights.at(spec.name));
     const std::vector<Rename> renames = model.spec().architecture->renames();
     std::vector<NamedTensor> tensors;
-    for (const auto& [name, tensor] : weights) tensors.push_back({to_alias(name, renames), tensor});
+    for (const auto& [name, tensor] : weights) {
+        std::vector<std::int64_t> extents = tensor.shape().extents();
+        const std::size_t axes = std::max(alias_axes(name, renames), extents.size());
+        extents.insert(extents.begin(), axes - extents.size(), 1);
+        tensors.push_back({to_alias(name, renames), tensor.reshaped(Shape(extents))});
+    }
     return tensors;
 }
 

@@ -62,4 +62,10 @@ std::string to_alias(std::string_view name, std::span<const Rename> rules) {
     return std::string(name);
 }
 
+std::size_t alias_axes(std::string_view name, std::span<const Rename> rules) {
+    for (const Rename& rule : rules)
+        if (match(name, rule.official)) return rule.axes;
+    return 0;
+}
+
 }  // namespace cait

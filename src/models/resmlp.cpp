@@ -192,7 +192,11 @@ std::vector<Rename> renames(const ResmlpConfig&) {
             {"blocks.*.attn.**", "blocks.*.linear_tokens.**"},
             {"blocks.*.mlp.**", "blocks.*.mlp_channels.**"},
             {"blocks.*.gamma_1", "blocks.*.ls1"},
-            {"blocks.*.gamma_2", "blocks.*.ls2"}};
+            {"blocks.*.gamma_2", "blocks.*.ls2"},
+            {"blocks.*.*.alpha", "blocks.*.*.alpha", 3},
+            {"blocks.*.*.beta", "blocks.*.*.beta", 3},
+            {"norm.alpha", "norm.alpha", 3},
+            {"norm.beta", "norm.beta", 3}};
 }
 
 }  // namespace

@@ -1,12 +1,21 @@
 // Each composite op run directly must equal its decomposition into primitives, forward and
-// backward, in fp32 and in mixed precision. One list of cases for all walkers.
+// backward, in fp32 and in mixed precision. One list of cases for all walkers, which has to have
+// every composite of graph/ops.h.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "core/philox.h"
+#include "engine/plan.h"
 #include "graph/builder.h"
 #include "graph/fuse.h"
 #include "support/near.h"
+#include "support/small_models.h"
 #include "torch/convert.h"
 #include "torch/executor.h"
+#include "walkers/reference.h"
 
 namespace cait {
 namespace {
@@ -14,27 +23,36 @@ namespace {
 struct OpCase {
     std::string name;
     std::function<Value(Builder&, Value x)> build;  // x is [B, 6, 8]
+    Mode mode = Mode::train;
 };
 
 // [B, 3, 2, 8] images seen as tokens [B, 6, 8].
 Value tokens(Builder& b) { return b.reshape(b.image(3, {2, 8}), {Shape::kBatch, 6, 8}); }
 
-AttentionInputs attention_inputs(Builder& b, Value x, std::int64_t queries, bool before,
-                                 bool after) {
-    AttentionInputs in{b.linear("q", b.slice(x, 1, 0, queries), 8),
-                       b.linear("k", x, 8),
-                       b.linear("v", x, 8),
+AttentionInputs attention_inputs(Builder& b, Value x, std::int64_t queries, bool before, bool after,
+                                 std::int64_t heads = 4) {
+    AttentionInputs in{b.linear("q", b.slice(x, 1, 0, queries), 2 * heads),
+                       b.linear("k", x, 2 * heads),
+                       b.linear("v", x, 2 * heads),
                        {},
                        {}};
     const LinearOptions mix{.weight_init = Init::normal(0.7), .bias_init = Init::normal(0.3)};
-    if (before) in.mix_before = b.linear_params("mix_before", 4, 4, mix);
-    if (after) in.mix_after = b.linear_params("mix_after", 4, 4, mix);
+    if (before) in.mix_before = b.linear_params("mix_before", heads, heads, mix);
+    if (after) in.mix_after = b.linear_params("mix_after", heads, heads, mix);
     return in;
 }
 
-OpCase attention_case(const std::string& name, std::int64_t queries, bool before, bool after) {
+OpCase attention_case(const std::string& name, std::int64_t queries, bool before, bool after,
+                      std::int64_t heads = 4) {
     return {name, [=](Builder& b, Value x) {
-                return b.attention(attention_inputs(b, x, queries, before, after), 4, 0.7);
+                return b.attention(attention_inputs(b, x, queries, before, after, heads), heads,
+                                   0.7);
+            }};
+}
+
+OpCase attention_map_case(const std::string& name, std::int64_t heads) {
+    return {name, [=](Builder& b, Value x) {
+                return b.attention_map(attention_inputs(b, x, 6, true, true, heads), heads, 0.7);
             }};
 }
 
@@ -67,9 +85,17 @@ std::vector<OpCase> composite_cases() {
         attention_case("attention_talking_before", 6, true, false),
         attention_case("attention_talking_after", 6, false, true),
         attention_case("attention_one_query", 1, false, false),
-        {"attention_map",
+        attention_case("attention_talking_6", 6, true, true, 6),
+        attention_case("attention_talking_8", 6, true, true, 8),
+        attention_case("attention_talking_16", 6, true, true, 16),
+        attention_map_case("attention_map", 4),
+        attention_map_case("attention_map_6", 6),
+        attention_map_case("attention_map_8", 8),
+        attention_map_case("attention_map_16", 16),
+        {"attention_apply",
          [](Builder& b, Value x) {
-             return b.attention_map(attention_inputs(b, x, 6, true, true), 4, 0.7);
+             const AttentionInputs in = attention_inputs(b, x, 6, true, true);
+             return b.attention_apply(b.scale(b.attention_map(in, 4, 0.7), 1.5), in.v);
          }},
         {"residual_plain", residual(0, 0)},
         {"residual_channel", residual(8, 0)},
@@ -103,13 +129,58 @@ Value mlp_branch(Builder& b, Value x, const BranchCase& c) {
     return joined(b, x, b.linear("fc2", b.gelu(hidden), 8, {.bias = c.bias}), c);
 }
 
-Value attention_branch(Builder& b, Value x, const BranchCase& c, bool before, bool after) {
+Value attention_branch(Builder& b, Value x, const BranchCase& c, bool before, bool after,
+                       std::int64_t heads) {
     const Value qkv = b.linear("qkv", b.layer_norm("norm", x, 1e-6), 24, {.bias = c.bias});
     AttentionInputs in{
         b.slice(qkv, -1, 0, 8), b.slice(qkv, -1, 8, 16), b.slice(qkv, -1, 16, 24), {}, {}};
-    if (before) in.mix_before = b.linear_params("mix_before", 4, 4);
-    if (after) in.mix_after = b.linear_params("mix_after", 4, 4);
-    return joined(b, x, b.linear("proj", b.attention(in, 4, 0.7), 8, {.bias = c.bias}), c);
+    if (before) in.mix_before = b.linear_params("mix_before", heads, heads);
+    if (after) in.mix_after = b.linear_params("mix_after", heads, heads);
+    return joined(b, x, b.linear("proj", b.attention(in, heads, 0.7), 8, {.bias = c.bias}), c);
+}
+
+// relu(shortcut + conv(x)), as a residual network ends its blocks.
+Value residual_unit(Builder& b, Value x) {
+    const Value maps = b.reshape(x, {Shape::kBatch, 4, 3, 4});
+    const Value y = b.conv2d("conv", maps, 4, {.kernel = 3, .padding = 1, .bias = false});
+    return b.activation(b.add(maps, y), op::Activation::Kind::relu);
+}
+
+// Found at inference only.
+std::vector<OpCase> inference_cases() {
+    const auto unit = [](op::Activation::Kind kind, std::int64_t groups) {
+        return [=](Builder& b, Value x) {
+            const Value maps = b.reshape(x, {Shape::kBatch, 4, 3, 4});
+            const ConvOptions options{.kernel = 3, .stride = 2, .padding = 1, .groups = groups};
+            return b.activation(b.conv2d("conv", maps, 4, options), kind);
+        };
+    };
+    const auto class_attention = [](std::int64_t queries, bool bias) {
+        return [=](Builder& b, Value x) {
+            return b.attention({b.linear("q", b.slice(x, 1, 0, queries), 8),
+                                b.linear("k", x, 8),
+                                b.linear("v", x, 8, {.bias = bias}),
+                                {},
+                                {}},
+                               2, 0.7);
+        };
+    };
+    const auto patch_mix = [](bool bias) {
+        return [=](Builder& b, Value x) {
+            const Value across = b.permute(x, {0, 2, 1});
+            return b.permute(b.linear("mix", across, 5, {.bias = bias}), {0, 2, 1});
+        };
+    };
+    return {
+        {"conv_unit_gelu", unit(op::Activation::Kind::gelu, 1), Mode::infer},
+        {"conv_unit_silu_groups", unit(op::Activation::Kind::silu, 2), Mode::infer},
+        {"conv_unit_relu_per_channel", unit(op::Activation::Kind::relu, 4), Mode::infer},
+        {"conv_unit_residual", residual_unit, Mode::infer},
+        {"class_attention", class_attention(1, true), Mode::infer},
+        {"class_attention_two_queries_plain", class_attention(2, false), Mode::infer},
+        {"patch_mix", patch_mix(true), Mode::infer},
+        {"patch_mix_plain", patch_mix(false), Mode::infer},
+    };
 }
 
 // What fuse() makes of nodes; the name is the composite's.
@@ -117,10 +188,11 @@ std::vector<OpCase> fused_cases() {
     const auto mlp = [](const BranchCase& c) {
         return [=](Builder& b, Value x) { return mlp_branch(b, x, c); };
     };
-    const auto attention = [](const BranchCase& c, bool before, bool after) {
-        return [=](Builder& b, Value x) { return attention_branch(b, x, c, before, after); };
+    const auto attention = [](const BranchCase& c, bool before, bool after,
+                              std::int64_t heads = 4) {
+        return [=](Builder& b, Value x) { return attention_branch(b, x, c, before, after, heads); };
     };
-    return {
+    std::vector<OpCase> cases = {
         {"mlp_branch", mlp({})},
         {"mlp_branch_plain", mlp({.bias = false, .gain = 0})},
         {"mlp_branch_scalar_drop_path", mlp({.gain = 1, .drop_path = 0.5})},
@@ -128,6 +200,7 @@ std::vector<OpCase> fused_cases() {
         {"attention_branch_plain", attention({.bias = false, .gain = 0}, false, false)},
         {"attention_branch_talking_both", attention({.drop_path = 0.5}, true, true)},
         {"attention_branch_talking_after", attention({.gain = 1}, false, true)},
+        {"attention_branch_talking_8", attention({}, true, true, 8)},
         {"patch_embed",
          [](Builder& b, Value x) {
              const Value maps = b.reshape(x, {Shape::kBatch, 2, 4, 6});
@@ -140,6 +213,14 @@ std::vector<OpCase> fused_cases() {
              return b.permute(b.reshape(y, {Shape::kBatch, 5, 1}), {0, 2, 1});
          }},
     };
+    std::ranges::copy(inference_cases(), std::back_inserter(cases));
+    return cases;
+}
+
+Graph graph_of(const OpCase& one, Mode mode) {
+    Builder b({.mode = mode, .taps = {"y"}});
+    b.output("y", one.build(b, tokens(b)));
+    return b.finish();
 }
 
 struct Outcome {
@@ -169,11 +250,7 @@ Outcome run(const Graph& graph, Precision precision, Backend backend = Backend::
 
 class Composites : public testing::TestWithParam<OpCase> {
 protected:
-    static Graph graph() {
-        Builder b({.mode = Mode::train, .taps = {"y"}});
-        b.output("y", GetParam().build(b, tokens(b)));
-        return b.finish();
-    }
+    static Graph graph() { return graph_of(GetParam(), GetParam().mode); }
 };
 
 TEST_P(Composites, EqualsItsDecomposition) {
@@ -194,6 +271,22 @@ TEST_P(Composites, MixedPrecisionStaysNearFullPrecision) {
     test::expect_close(mixed.output, full.output, 0.05, "output");
     const Outcome primitive = run(decompose(graph()), Precision::bf16);
     test::expect_close(primitive.output, full.output, 0.05, "decomposed output");
+}
+
+// The engine runs what is recorded for inference, fused as it likes.
+TEST_P(Composites, TheEngineEqualsItsDecomposition) {
+    const Graph graph = graph_of(GetParam(), Mode::infer);
+    const WeightMap weights = test::lively_weights(graph);
+    Tensor images = Tensor::empty(DType::f32, {5, 3, 2, 8});
+    RandomStream random(4, "images");
+    for (float& value : images.mutable_floats()) value = random.normal();
+    const engine::Plan plan(graph, weights, {.batch = 3, .threads = 2});
+    Tensor found =
+        Tensor::empty(DType::f32, plan.outputs().front().shape.with_batch(images.shape()[0]));
+    const std::vector<float*> targets{found.mutable_floats().data()};
+    plan.run(images.floats().data(), 5, targets);
+    const Tensor expected = run_reference(decompose(graph), images, weights).at("y");
+    test::expect_close(found, expected, 1e-5, "output");
 }
 
 std::vector<OpCase> all_cases() {
@@ -223,6 +316,40 @@ TEST_P(CompositesFused, EqualsItsDecompositionOnEveryBackend) {
         for (const auto& [parameter, gradient] : direct.gradients)
             test::expect_within(gradient, primitive.gradients.at(parameter), 2e-5, parameter);
     }
+}
+
+using OpNames = std::set<std::string_view>;
+
+// By the order of graph/ops.h: the primitives, then the composites from the layer norm on.
+template <std::size_t... Index>
+OpNames composites(std::index_sequence<Index...>) {
+    OpNames names;
+    const std::size_t first = Op(op::LayerNorm{}).index();
+    (void(Index >= first ? void(names.insert(std::variant_alternative_t<Index, Op>::kName))
+                         : void()),
+     ...);
+    return names;
+}
+
+OpNames ops_of(const Graph& graph) {
+    OpNames names;
+    for (const Node& node : graph.nodes) names.insert(op_name(node.op));
+    return names;
+}
+
+TEST(CompositesList, HasEveryCompositeAndTheyAreWhatDecomposes) {
+    const OpNames expected = composites(std::make_index_sequence<std::variant_size_v<Op>>());
+    OpNames covered;
+    for (const OpCase& one : all_cases()) {
+        const Graph recorded = graph_of(one, one.mode), fused = fuse(recorded);
+        for (const Graph* graph : {&recorded, &fused}) {
+            covered.merge(ops_of(*graph));
+            for (const std::string_view left : ops_of(decompose(*graph)))
+                EXPECT_FALSE(expected.contains(left)) << one.name << " has still " << left;
+        }
+    }
+    for (const std::string_view name : expected)
+        EXPECT_TRUE(covered.contains(name)) << name << " has no case in composites_test.cpp";
 }
 
 INSTANTIATE_TEST_SUITE_P(Torch, CompositesFused, testing::ValuesIn(fused_cases()),

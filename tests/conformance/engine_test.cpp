@@ -105,5 +105,19 @@ TEST_P(Engine, Bfloat16IsClose) {
 INSTANTIATE_TEST_SUITE_P(All, Engine, testing::ValuesIn(test::small_presets()),
                          [](const auto& i) { return i.param.name; });
 
+std::vector<test::SmallPreset> talking_heads() {
+    std::vector<test::SmallPreset> presets;
+    for (const SettingList& heads : test::talking_heads()) {
+        test::SmallPreset one{"cait", "cait_xxs24_224", test::kSmall, "24x32"};
+        one.settings.insert(one.settings.end(), heads.begin(), heads.end());
+        presets.push_back(std::move(one));
+    }
+    return presets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, Engine, testing::ValuesIn(talking_heads()), [](const auto& i) {
+    return "cait_" + configure(i.param.name, i.param.settings).settings().at("heads");
+});
+
 }  // namespace
 }  // namespace cait

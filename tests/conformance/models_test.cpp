@@ -83,6 +83,7 @@ std::vector<ModelCase> cait_switches() {
         for (const char* distill : {"true", "false"})
             add({{"class_stage", "token"}, {"class_insert", insert}, {"distill_token", distill}});
     add({{"heads", "4"}, {"dim", "32"}, {"mlp_ratio", "2.5"}, {"patch", "4"}, {"channels", "1"}});
+    for (const SettingList& heads : test::talking_heads()) add(heads);
     return cases;
 }
 

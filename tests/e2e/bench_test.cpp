@@ -1,6 +1,7 @@
 // `cait bench` as scripts read it.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cait/model.h"
@@ -35,6 +36,41 @@ TEST(Bench, PrintsOneObjectForEachCombination) {
     EXPECT_EQ(list[0].at("batch"), 1);
     EXPECT_EQ(list[7].at("precision"), "bf16");
     EXPECT_EQ(list[7].at("threads"), 2);
+}
+
+// Known answers: what a run takes, times the runs of a second, is a second.
+TEST(Bench, ImagesPerSecondCountTheBatch) {
+    nlohmann::json list;
+    const auto share = [&](std::size_t i, const char* key) {
+        return list[i].at("images_per_second").get<double>() * list[i].at(key).get<double>() /
+               (1000 * list[i].at("batch").get<double>());
+    };
+    // A neighbour may take a processor for a while: the median is that of a good attempt.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        const Finished run =
+            cait(Words{"bench"} + kTiny +
+                 Words{"--set", "model.image_size=64", "--batch", "1,4", "--precision", "fp32",
+                       "--threads", "1", "--runs", "60", "--json"});
+        ASSERT_EQ(run.status, 0) << run.err;
+        list = nlohmann::json::parse(run.out);
+        ASSERT_EQ(list.size(), 2U);
+        for (const std::size_t i : {0U, 1U}) EXPECT_NEAR(share(i, "mean_ms"), 1, 1e-9) << list;
+        if (std::fabs(share(0, "p50_ms") - 1) < 0.5 && std::fabs(share(1, "p50_ms") - 1) < 0.5)
+            break;
+    }
+    EXPECT_EQ(list[0].at("batch"), 1);
+    EXPECT_EQ(list[1].at("batch"), 4);
+    for (const std::size_t i : {0U, 1U}) EXPECT_NEAR(share(i, "p50_ms"), 1, 0.5) << list;
+    // Four images take longer than one, and as many multiplications each.
+    EXPECT_GT(list[1].at("p50_ms").get<double>(), 1.5 * list[0].at("p50_ms").get<double>()) << list;
+    const auto work = [&](std::size_t i) {
+        return list[i].at("gflops").get<double>() / list[i].at("images_per_second").get<double>();
+    };
+    EXPECT_NEAR(work(1), work(0), 1e-9 * work(0)) << list;
+    const Model model = Model::create(
+        "cait_xxs24_224",
+        {{"image_size", "64"}, {"patch", "8"}, {"dim", "16"}, {"depth", "2"}, {"heads", "2"}});
+    EXPECT_NEAR(work(0), 2e-9 * double(model.info().macs), 1e-9 * work(0));
 }
 
 // Weights are packed and their file's pages given back; what else there is stays small.

@@ -19,10 +19,10 @@ try:
     from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import Page, expect, sync_playwright
 except ModuleNotFoundError as missing:
-    print(f"page_checks: skipped, {missing.name} is not installed (pip install playwright axe-playwright-python)")
+    print(f"{missing.name} is not installed (./dev test --all installs it)")
     sys.exit(SKIPPED)
 if not Path(CHROMIUM).exists():
-    print(f"page_checks: skipped, there is no {CHROMIUM}")
+    print(f"there is no {CHROMIUM} (./dev test --all installs it)")
     sys.exit(SKIPPED)
 
 TOKEN = "correct-horse-battery"

@@ -159,7 +159,7 @@ def main():
                 ("schemathesis", lambda: check_schemathesis(server.address, arguments.cases)),
             ):
                 if not have(module):
-                    print(f"{module} is not installed: skipped")
+                    print(f"{module} is not installed: skipped (./dev test --all installs it)")
                     continue
                 start = time.time()
                 check()

@@ -1,15 +1,19 @@
 """Writes what Pillow, timm and torchvision make of small pictures: resizes and single operations
-(../unit/image/data/operations.safetensors), evaluation transforms, policy arguments and mixup
-(../unit/data/data/transforms.safetensors). The names of the tensors say what was done.
+(../unit/image/data/operations.safetensors), evaluation transforms, policy arguments, policy operations
+of timm and torchvision, and mixup (../unit/data/data/transforms.safetensors). The names of the tensors say what was done.
+data/policies.json has timm's tables of AutoAugment and of RandAugment.
 
 The pictures are a formula, here and in ../unit/image/picture.h, so only results are stored. Needs
 Pillow before version 13, which may resize down before across and then rounds differently.
 """
+import json
 import pathlib
 
 import numpy as np
 import PIL
+import timm
 import torch
+import torchvision.transforms.autoaugment as tv_policies
 import torchvision.transforms.functional as tv
 from PIL import Image, ImageFilter, ImageOps
 from safetensors.numpy import save_file
@@ -112,20 +116,83 @@ def evaluations():
                transform(picture(width, height, 3)).numpy())
 
 
+# Every kind of operation that a policy of ours has, by timm's name.
+KINDS = {
+    "AutoContrast": "autocontrast", "Equalize": "equalize", "Invert": "invert", "Rotate": "rotate",
+    "Posterize": "posterize", "PosterizeIncreasing": "posterize_increasing",
+    "PosterizeOriginal": "posterize_original", "Solarize": "solarize",
+    "SolarizeIncreasing": "solarize_increasing", "SolarizeAdd": "solarize_add", "Color": "colour",
+    "ColorIncreasing": "colour_increasing", "Contrast": "contrast",
+    "ContrastIncreasing": "contrast_increasing", "Brightness": "brightness",
+    "BrightnessIncreasing": "brightness_increasing", "Sharpness": "sharpness",
+    "SharpnessIncreasing": "sharpness_increasing", "ShearX": "shear_x", "ShearY": "shear_y",
+    "TranslateXRel": "translate_x_rel", "TranslateYRel": "translate_y_rel",
+    "Desaturate": "desaturate", "GaussianBlur": "gaussian_blur"}
+SIGNS = {"plus": 0.0, "minus": 0.9}  # timm negates above a half
+
+
+def draw_sign(sign):
+    aa.random.random = lambda: SIGNS[sign]
+
+
 def policy_arguments():
     """The numbers at magnitudes 0, 1.5, … 10 when no sign is drawn; posterize counts bits."""
     magnitudes = [0, 1.5, 3, 5, 7.25, 9, 9.99, 10]
-    names = {
-        "rotate": "Rotate", "posterize": "Posterize", "posterize_increasing": "PosterizeIncreasing",
-        "posterize_original": "PosterizeOriginal", "solarize": "Solarize",
-        "solarize_increasing": "SolarizeIncreasing", "solarize_add": "SolarizeAdd",
-        "colour": "Color", "colour_increasing": "ColorIncreasing", "shear_x": "ShearX",
-        "translate_x_rel": "TranslateXRel", "gaussian_blur": "GaussianBlur"}
-    aa.random.random = lambda: 0.0  # timm negates above a half
-    for ours, theirs in names.items():
-        level = aa.LEVEL_TO_ARG[theirs]
+    draw_sign("plus")
+    for theirs, ours in KINDS.items():
+        level = aa.LEVEL_TO_ARG[theirs] or (lambda magnitude, _: (0,))
         arguments = [level(magnitude, {})[0] for magnitude in magnitudes]
+        if theirs == "Desaturate":  # ours is the factor that their function makes of the number
+            arguments = [min(1.0, max(0.0, 1.0 - argument)) for argument in arguments]
         yield f"arguments {ours}", np.array([magnitudes, arguments], dtype=np.float64)
+
+
+def policy_operations():
+    """timm's own operations at two magnitudes and both signs, where the sign matters."""
+    image = picture(26, 19, 3)
+    hparams = {"img_mean": FILL, "interpolation": Image.BICUBIC}
+    for theirs, ours in KINDS.items():
+        for magnitude in (4, 9):
+            operation = aa.AugmentOp(theirs, prob=1.0, magnitude=magnitude, hparams=hparams)
+            results = {}
+            for sign in SIGNS:
+                draw_sign(sign)
+                results[sign] = values_of(operation(image))
+            if np.array_equal(results["plus"], results["minus"]):
+                results = {"-": results["plus"]}
+            for sign, result in results.items():
+                yield f"policy {ours} {magnitude} {sign} 26x19", result
+
+
+def trivial_operations():
+    """torchvision's TrivialAugment: each operation of its list at two of its 31 strengths."""
+    image = picture(26, 19, 3)
+    space = tv_policies.TrivialAugmentWide()._augmentation_space(31)
+    for index, (name, (magnitudes, signed)) in enumerate(space.items()):
+        for strength in (7, 21) if magnitudes.ndim else (0,):
+            magnitude = float(magnitudes[strength] if magnitudes.ndim else magnitudes)
+            for sign, factor in {"plus": 1, "minus": -1}.items() if signed else [("-", 1)]:
+                result = tv_policies._apply_op(image, name, factor * magnitude,
+                                               tv.InterpolationMode.NEAREST, None)
+                yield f"trivial {index} {strength} {sign} 26x19", values_of(result)
+
+
+def policy_tables():
+    def auto(name):
+        return [[[KINDS[step.name], step.prob, step.magnitude] for step in pair]
+                for pair in aa.auto_augment_policy(name, dict(aa._HPARAMS_DEFAULT))]
+
+    def rand(name, increasing):
+        choices = aa.rand_augment_choices(name, increasing)
+        weights = choices if isinstance(choices, dict) else dict.fromkeys(choices, 1)
+        return {KINDS[kind]: weight for kind, weight in weights.items()}
+
+    return {
+        "reference": f"timm {timm.__version__}: pairs of [kind, probability, magnitude]; weights",
+        "auto": {name: auto(name) for name in ("original", "originalr", "v0", "v0r")},
+        "rand": {"rand": rand("", False), "rand-inc1": rand("", True),
+                 "rand-tweights": rand("weights", False), "rand-t3a": rand("3a", False),
+                 "rand-t3aw": rand("3aw", False)}}
 
 
 def mixups():
@@ -149,4 +216,8 @@ if __name__ == "__main__":
     assert int(PIL.__version__.split(".")[0]) < 13, "resizes differ from Pillow 13 on"
     write(UNIT / "image/data/operations.safetensors", [*resizes(), *operations()], values_of)
     write(UNIT / "data/data/transforms.safetensors",
-          [*evaluations(), *policy_arguments(), *mixups()])
+          [*evaluations(), *policy_arguments(), *policy_operations(), *trivial_operations(),
+           *mixups()])
+    path = UNIT.parent / "golden/data/policies.json"
+    path.write_text(json.dumps(policy_tables()).replace(", [[", ",\n[[").replace("}, ", "},\n") + "\n")
+    print(f"{path.name}: {path.stat().st_size} bytes")

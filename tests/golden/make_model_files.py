@@ -1,8 +1,8 @@
 """A tiny CaiT as the files that people have, and the logits that timm gives for it.
 
 Written to ../e2e/data: the wrapping of the official CaiT checkpoints ({"model": {"module.…"}} beside
-an args Namespace) in both of PyTorch's containers, a tiny DeiT III and a tiny DINOv2 with registers
-under timm's own names, and a tiny ViT as DINO's training saves it.
+an args Namespace) in both of PyTorch's containers, a tiny DeiT III, one with parallel blocks, a tiny
+ResMLP and a tiny DINOv2 with registers under timm's own names, and a tiny ViT as DINO's training saves it.
 """
 import argparse
 import collections
@@ -14,7 +14,8 @@ import torch
 from safetensors.torch import save_file
 from timm.layers import SwiGLUPacked
 from timm.models.cait import Cait
-from timm.models.vision_transformer import VisionTransformer
+from timm.models.mlp_mixer import Affine, MlpMixer, ResBlock
+from timm.models.vision_transformer import ParallelThingsBlock, VisionTransformer
 
 from pattern import fill, pattern
 
@@ -46,6 +47,16 @@ def main():
     save_file({k: v.contiguous() for k, v in deit3.state_dict().items()},
               FOLDER / "tiny_deit3_timm.safetensors")
     np.save(FOLDER / "tiny_deit3_logits.npy", logits_of(deit3, x))
+
+    parallel = VisionTransformer(**SIZES, init_values=1e-4, no_embed_class=True,
+                                 block_fn=ParallelThingsBlock)
+    resmlp = MlpMixer(img_size=16, patch_size=8, num_classes=3, embed_dim=16, num_blocks=2,
+                      mlp_ratio=4, block_layer=ResBlock, norm_layer=Affine)
+    for name, model in {"deit3_parallel": parallel, "resmlp": resmlp}.items():
+        fill(model)
+        save_file({k: v.contiguous() for k, v in model.state_dict().items()},
+                  FOLDER / f"tiny_{name}_timm.safetensors")
+        np.save(FOLDER / f"tiny_{name}_logits.npy", logits_of(model, x))
 
     backbone = SIZES | dict(num_classes=0)
     # SwiGLU's width by DINOv2's rule: two thirds of 4 * 16, up to a multiple of 8, and both halves.

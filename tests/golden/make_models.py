@@ -1,4 +1,4 @@
-"""Writes data/{vit,deit,deit3,cait}.json: what the reference models give for pattern weights."""
+"""Writes data/{vit,deit,deit3,cait,cait_heads}.json: what the reference models give for pattern weights."""
 import json
 import pathlib
 
@@ -125,6 +125,14 @@ def cait_cases():
     ]
 
 
+def cait_heads_cases():
+    """As many talking heads as XS, S and M have: our kernels have a loop for some numbers."""
+    shape = dict(patch=8, dim=48, depth=2, class_layers=1, image_size="16x24")
+    maps = ["features", "self_attention.0", "self_attention.1", "class_attention.0"]
+    return [case(str(heads), "cait_xxs24_224", maps, batch=1, **shape, heads=heads)
+            for heads in (6, 8, 16)]
+
+
 def stored(tensor):
     return {"shape": list(tensor.shape),
             "values": [float(f"{value:.9g}") for value in tensor.flatten().tolist()]}
@@ -187,7 +195,7 @@ def main():
     check_presets()
     check_variants(cait_cases())
     for family, cases in {"vit": vit_cases(), "deit": deit_cases(), "deit3": deit3_cases(),
-                          "cait": cait_cases()}.items():
+                          "cait": cait_cases(), "cait_heads": cait_heads_cases()}.items():
         solved = []
         for item in cases:
             result, error = solve(item)

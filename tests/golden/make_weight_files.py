@@ -163,6 +163,27 @@ def save_positions():
         name = f"pos_{h}x{w}_{to_h}x{to_w}_prefix{prefix}"
         np.save(DATA / f"{name}_in.npy", pos.numpy())
         np.save(DATA / f"{name}_out.npy", torch.cat([pos[:, :prefix], grid], 1).numpy())
+    save_positions_by_rule(generator)
+
+
+def save_positions_by_rule(generator):
+    """The same, larger, smaller and one of each, with what DINO's and DINOv2's releases add to it."""
+    rules = {
+        "plain": lambda grid, size: F.interpolate(grid, size=size, mode="bicubic"),
+        "offset": lambda grid, size: F.interpolate(
+            grid, mode="bicubic",
+            scale_factor=[(to + 0.1) / side for to, side in zip(size, grid.shape[2:])]),
+        "antialiased": lambda grid, size: F.interpolate(
+            grid, size=size, mode="bicubic", antialias=True)}
+    for (h, w), (to_h, to_w) in [((5, 7), (9, 12)), ((16, 13), (6, 9)), ((8, 9), (5, 14))]:
+        pos = torch.randn(1, 1 + h * w, 2, generator=generator)
+        name = f"rules_{h}x{w}_{to_h}x{to_w}"
+        np.save(DATA / f"{name}_in.npy", pos.numpy())
+        for rule, resize in rules.items():
+            grid = resize(pos[:, 1:].reshape(1, h, w, 2).permute(0, 3, 1, 2), (to_h, to_w))
+            assert grid.shape[2:] == (to_h, to_w)
+            grid = grid.permute(0, 2, 3, 1).reshape(1, to_h * to_w, 2)
+            np.save(DATA / f"{name}_{rule}.npy", torch.cat([pos[:, :1], grid], 1).numpy())
 
 
 def save_arrays():

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/golden_case.h"
+#include "support/case_count.h"
 #include "train/optim/schedule.h"
 
 namespace cait {
@@ -30,7 +31,7 @@ void expect_equal(double found, double expected, const std::string& what) {
 }
 
 TEST(GoldenSchedules, RatesAreThoseOfTheOfficialCode) {
-    std::size_t values = 0;
+    test::CaseCount values(186);
     for (const Json& one : file()["cosine"])
         for (const Json& at : one["values"]) {
             const std::int64_t step = at[0];
@@ -38,11 +39,10 @@ TEST(GoldenSchedules, RatesAreThoseOfTheOfficialCode) {
                          at[1], one.dump().substr(0, 100) + " step " + std::to_string(step));
             ++values;
         }
-    EXPECT_EQ(values, 186U);
 }
 
 TEST(GoldenSchedules, DecayAndMomentumAreThoseOfTheOfficialCode) {
-    std::size_t values = 0;
+    test::CaseCount values(101);
     for (const Json& one : file()["cosine"]) {
         if (one["warmup"] != 0) continue;
         OptimPart optim;
@@ -56,11 +56,10 @@ TEST(GoldenSchedules, DecayAndMomentumAreThoseOfTheOfficialCode) {
             ++values;
         }
     }
-    EXPECT_GE(values, 90U);
 }
 
 TEST(GoldenSchedules, TheTeachersTemperatureIsThatOfTheOfficialCode) {
-    std::size_t values = 0;
+    test::CaseCount values(56);
     for (const Json& one : file()["teacher_temperature"])
         for (std::size_t epoch = 0; epoch < one["values"].size(); ++epoch) {
             expect_equal(
@@ -68,7 +67,6 @@ TEST(GoldenSchedules, TheTeachersTemperatureIsThatOfTheOfficialCode) {
                 one["values"][epoch], "epoch " + std::to_string(epoch));
             ++values;
         }
-    EXPECT_EQ(values, 56U);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
 #include "models/catalogue.h"
+#include "support/case_count.h"
 #include "torch/convert.h"
 #include "train/mix_token.h"
 #include "train/optim/schedule.h"
@@ -148,7 +149,9 @@ Model teacher_of(const Tensor& images, const at::Tensor& logits) {
 
 TEST(GoldenMixToken, BoxesAreThoseOfTheOfficialCode) {
     std::size_t filled = 0;
+    test::CaseCount count(200);
     for (const Json& row : mix_token().at("boxes")) {
+        ++count;
         const GridBox found = token_box(row[0], {row[1], row[2]}, row[3], row[4]);
         const GridBox expected{row[5], row[6], row[7], row[8]};
         EXPECT_EQ(found, expected) << row;

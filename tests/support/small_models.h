@@ -15,6 +15,14 @@ namespace cait::test {
 inline const SettingList kSmall = {{"image_size", "16"}, {"patch", "8"}, {"dim", "24"},
                                    {"depth", "2"},       {"heads", "2"}, {"classes", "5"}};
 
+// As many talking heads as CaiT XXS, XS, S and M have, on enough patches to fill a register.
+inline std::vector<SettingList> talking_heads() {
+    std::vector<SettingList> all;
+    for (const char* heads : {"4", "6", "8", "16"})
+        all.push_back({{"heads", heads}, {"dim", "48"}, {"image_size", "40"}});
+    return all;
+}
+
 struct SmallPreset {
     std::string family;
     std::string name;

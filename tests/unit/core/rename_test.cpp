@@ -39,6 +39,13 @@ TEST(Rename, LeavesOtherNamesAlone) {
     EXPECT_EQ(to_official("", kRules), "");
 }
 
+TEST(Rename, KnowsHowManyAxesTheOtherLibraryGives) {
+    const std::array kAxes{Rename{"norm.alpha", "norm.alpha", 3}, Rename{"gamma", "ls"}};
+    EXPECT_EQ(alias_axes("norm.alpha", kAxes), 3U);
+    EXPECT_EQ(alias_axes("gamma", kAxes), 0U);
+    EXPECT_EQ(alias_axes("other", kAxes), 0U);
+}
+
 TEST(Rename, TheFirstRuleThatFitsDecides) {
     const std::array kOverlapping{Rename{"a.b", "x.y"}, Rename{"c.**", "x.**"}};
     EXPECT_EQ(to_official("x.y", kOverlapping), "a.b");

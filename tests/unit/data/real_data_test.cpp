@@ -28,7 +28,7 @@ TEST(RealData, FashionMnistFromDebian) {
 
 TEST(RealData, Imagenette) {
     const auto folder = real_data("imagenette-mini");
-    if (!folder) GTEST_SKIP() << "CAIT_DATA names no folder with imagenette-mini";
+    if (!folder) GTEST_SKIP() << "set CAIT_DATA to a folder with imagenette-mini";
     const std::string uri = "folder:" + folder->string();
     const DatasetPtr val = open_dataset(uri, Split::val);
     EXPECT_EQ(open_dataset(uri, Split::train)->size(), 3000U);
@@ -42,7 +42,7 @@ TEST(RealData, Imagenette) {
 
 TEST(RealData, Cifar100) {
     const auto packed = real_data("cifar-100-half");
-    if (!packed) GTEST_SKIP() << "CAIT_DATA names no folder with cifar-100-half";
+    if (!packed) GTEST_SKIP() << "set CAIT_DATA to a folder with cifar-100-half";
     EXPECT_THAT(error_of([&] { open_dataset("cifar100:" + packed->string()); }),
                 HasSubstr("unpack it first"));
     const TemporaryFolder folder;

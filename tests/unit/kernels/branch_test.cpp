@@ -334,6 +334,9 @@ const Case kCases[] = {
     {"bare", 3, 4, 10, 17, 2, false, false, false, false, kThreads},
     {"dropped", 7, 9, 24, 96, 4, true, true, true, true, kThreads},
     {"slices", 2, 3, 20, 401, 2, true, true, false, false, 1},
+    {"six_heads", 2, 17, 18, 24, 6, true, true, false, true, kThreads},
+    {"eight_heads", 2, 17, 24, 24, 8, true, true, false, true, kThreads},
+    {"sixteen_heads", 2, 17, 32, 24, 16, true, true, false, true, kThreads},
     // More rows than one chunk holds.
     {"chunks", 9, 90, 16, 48, 4, true, true, true, true, kThreads},
 };

@@ -155,7 +155,7 @@ TEST_P(Tables, SoftmaxAndItsGradient) {
 }
 
 TEST_P(Tables, MixingOfHeads) {
-    for (const Index heads : {1, 3, 4, 6})
+    for (const Index heads : {1, 2, 3, 4, 6, 8, 12, 16})
         for (const Index count : {1, 16, 35}) {
             SCOPED_TRACE(testing::Message() << heads << " heads of " << count);
             const Index step = count + 5;

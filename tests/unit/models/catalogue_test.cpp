@@ -10,6 +10,7 @@
 
 #include "cait/model.h"
 #include "golden/golden_case.h"
+#include "support/case_count.h"
 
 namespace cait {
 namespace {
@@ -165,6 +166,7 @@ TEST(Catalogue, CaitCostsAreThePapersTable) {
 TEST(Catalogue, CountsAreExactlyTheReferences) {
     const auto models = by_name();
     std::set<std::string> compared;
+    test::CaseCount count(105);
     for (const auto& file : std::filesystem::directory_iterator(golden::folder())) {
         const std::string name = file.path().filename().string();
         if (!name.starts_with("counts")) continue;
@@ -174,6 +176,7 @@ TEST(Catalogue, CountsAreExactlyTheReferences) {
             EXPECT_EQ(model.params, entry["params"].get<std::int64_t>()) << model.name;
             EXPECT_EQ(model.macs, entry["macs"].get<std::int64_t>()) << model.name;
             compared.insert(model.name);
+            ++count;
         }
     }
     for (const Family& family : families())

@@ -13,6 +13,7 @@
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
 #include "models/catalogue.h"
+#include "support/case_count.h"
 #include "support/near.h"
 #include "support/source_path.h"
 #include "walkers/reference.h"
@@ -67,7 +68,10 @@ protected:
 };
 
 TEST_F(Dinov2, TheReleasesOwnRuleResizesThePositions) {
-    for (const auto& one : golden::read_json("dinov2_resized.json")["cases"]) {
+    const nlohmann::json file = golden::read_json("dinov2_resized.json");
+    test::CaseCount count(12);
+    for (const auto& one : file["cases"]) {
+        ++count;
         const std::string model = one["model"], size = one["image_size"];
         SCOPED_TRACE(model + " at " + size);
         SettingList settings;
@@ -83,6 +87,7 @@ TEST_F(Dinov2, TheReleasesOwnRuleResizesThePositions) {
         const std::span<const float> positions = loaded.weights().at("pos_embed").floats();
         const auto expected = one["position"]["values"].get<std::vector<float>>();
         const std::size_t dim = 24, step = 31;
+        ASSERT_EQ(expected.size(), ((positions.size() / dim - 1) / step + 1) * dim);
         for (std::size_t i = 0; i < expected.size(); ++i)
             ASSERT_NEAR(positions[i / dim * step * dim + i % dim], expected[i], 1e-6) << i;
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "support/case_count.h"
 #include "support/source_path.h"
 #include "unit/image/picture.h"
 
@@ -18,7 +19,9 @@ std::filesystem::path stored() {
 
 // Words: evaluate SOURCE SIZE RATIO MODE.
 TEST(EvaluationTransform, EqualsTimm) {
+    test::CaseCount count(7);
     for (const test::Golden& golden : test::golden(stored(), "evaluate")) {
+        ++count;
         const auto [width, height] = test::sizes(golden.words[1]);
         EvaluationTransform transform;
         std::tie(transform.width, transform.height) = test::sizes(golden.words[2]);

@@ -54,6 +54,7 @@ void expect_equal(const Retrieval& found, const nlohmann::json& numpy, double to
     EXPECT_NEAR(found.map, numpy["map"].get<double>(), tolerance);
     EXPECT_NEAR(found.r_precision, numpy["r_precision"].get<double>(), tolerance);
     EXPECT_NEAR(found.map_at_r, numpy["map_at_r"].get<double>(), tolerance);
+    EXPECT_EQ(found.recall_at.size(), 3U);
     for (const auto& [k, recall] : found.recall_at)
         EXPECT_NEAR(recall, numpy["recall_at"][std::to_string(k)].get<double>(), tolerance) << k;
 }
@@ -67,6 +68,7 @@ protected:
 
 TEST_P(Neighbours, ClassifyAsNumPyDoes) {
     const auto scores = knn_at_levels(made_.task(), {made_.fine}, KnnRule::grafit());
+    ASSERT_EQ(scores.front().size(), 5U);
     for (const KnnScore& score : scores.front())
         EXPECT_EQ(score.top1, numpy_["knn"][std::to_string(score.k)].get<double>() / kCount)
             << score.k;

@@ -7,6 +7,7 @@
 
 #include "golden/golden_case.h"
 #include "models/catalogue.h"
+#include "support/case_count.h"
 #include "support/near.h"
 
 namespace cait {
@@ -111,8 +112,10 @@ TEST(Initialize, SineCosinePositionsAreTheReferences) {
     const Graph graph = record(configure(
         "vit_tiny_patch16_224",
         {{"position", "sincos"}, {"dim", "16"}, {"heads", "1"}, {"image_size", "48x80"}}));
+    test::CaseCount count(1);
     for (const ParamSpec& spec : graph.params) {
         if (spec.name != "pos_embed") continue;
+        ++count;
         EXPECT_FALSE(spec.trainable);
         const Tensor found = initialize(spec, 0);
         ASSERT_EQ(found.shape(), (Shape{1, 1 + 15, 16}));

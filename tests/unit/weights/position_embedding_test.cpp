@@ -1,5 +1,7 @@
 #include "weights/position_embedding.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "unit/weights/support.h"
@@ -32,6 +34,33 @@ INSTANTIATE_TEST_SUITE_P(Grids, ResizeAsTorch,
                                            Case{7, 7, 5, 9, 0}, Case{7, 7, 5, 9, 2},
                                            Case{4, 6, 6, 4, 1}));
 
+struct RuleCase {
+    std::int64_t from_h, from_w, to_h, to_w;
+};
+
+class ResizeByRule : public ::testing::TestWithParam<std::tuple<RuleCase, PositionRule>> {};
+
+// Larger, smaller, and one of each: a rule may differ from another in one direction only.
+TEST_P(ResizeByRule, AgreesWithTorchWithinAMillionth) {
+    const auto& [grid, rule] = GetParam();
+    const char* names[] = {"plain", "offset", "antialiased"};
+    const std::string name =
+        fmt::format("rules_{}x{}_{}x{}_", grid.from_h, grid.from_w, grid.to_h, grid.to_w);
+    const Tensor expected = read_npy(data(name + names[int(rule)] + ".npy"));
+    const Tensor resized = resize_position_embedding(
+        read_npy(data(name + "in.npy")), 1, grid.from_h, grid.from_w, grid.to_h, grid.to_w, rule);
+    ASSERT_EQ(resized.shape(), expected.shape());
+    ASSERT_EQ(expected.shape()[1], 1 + grid.to_h * grid.to_w);
+    for (std::size_t i = 0; i < expected.floats().size(); ++i)
+        ASSERT_NEAR(resized.floats()[i], expected.floats()[i], 1e-6) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Grids, ResizeByRule,
+    ::testing::Combine(
+        ::testing::Values(RuleCase{5, 7, 9, 12}, RuleCase{16, 13, 6, 9}, RuleCase{8, 9, 5, 14}),
+        ::testing::Values(PositionRule::plain, PositionRule::offset, PositionRule::antialiased)));
+
 TEST(PositionEmbedding, TheSameGridIsLeftAlone) {
     const Tensor pos = Tensor::zeros(DType::f32, {1, 5, 2});
     for (const PositionRule rule :
@@ -39,8 +68,7 @@ TEST(PositionEmbedding, TheSameGridIsLeftAlone) {
         EXPECT_EQ(resize_position_embedding(pos, 1, 2, 2, 2, 2, rule).bytes(), pos.bytes());
 }
 
-// What the rules give is compared with the releases' own code in unit/models/dinov2_test.cpp; here,
-// that they are three.
+// That they are three, by far more than rounding.
 TEST(PositionEmbedding, TheRulesDiffer) {
     Tensor pos = Tensor::zeros(DType::f32, {1, 37, 1});
     for (std::size_t i = 0; i < 37; ++i) pos.mutable_floats()[i] = float(i % 5) - 2;

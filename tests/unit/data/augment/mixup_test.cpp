@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cait/error.h"
+#include "support/case_count.h"
 #include "support/source_path.h"
 #include "unit/data/augment/goodness.h"
 #include "unit/image/picture.h"
@@ -141,7 +142,9 @@ TEST(Mixup, TargetsEqualTimms) {
     const std::vector<std::int64_t> labels{3, 0, 2, 2};
     const auto file =
         test::source_path(__FILE__).parent_path() / "../data" / "transforms.safetensors";
+    test::CaseCount count(4);
     for (const test::Golden& golden : test::golden(file, "targets")) {
+        ++count;
         Mixup mixup{.smoothing = std::stod(golden.words[2]), .classes = 5};
         std::vector<MixDraw> draws{{0.2}, {0.9}, {0.5}, {1.0}};
         if (golden.words[1] != "element") draws.assign(4, MixDraw{std::stod(golden.words[1])});

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cait/error.h"
+#include "support/case_count.h"
 #include "support/source_path.h"
 #include "unit/data/augment/goodness.h"
 #include "unit/image/picture.h"
@@ -54,7 +55,7 @@ ViewDraw draw_of(const std::vector<std::string>& words) {
 TEST(MultiCrop, EqualsPillowAndTorchvisionInTheOrderOfTheOfficialCode) {
     const MultiCrop crops{MultiCropSettings{}};
     MultiCropWorkspace workspace;
-    std::size_t cases = 0;
+    test::CaseCount cases(9);
     for (const test::Golden& golden : test::golden(views_data(), "view")) {
         const auto [width, height] = test::sizes(golden.words[1]);
         const Image& found =
@@ -63,7 +64,6 @@ TEST(MultiCrop, EqualsPillowAndTorchvisionInTheOrderOfTheOfficialCode) {
         EXPECT_EQ(difference.most, 0) << golden.name() << ": " << difference.equal_share;
         ++cases;
     }
-    EXPECT_EQ(cases, 9U);
 }
 
 TEST(MultiCrop, DrawsWithTheChancesOfEachKindOfView) {

@@ -6,6 +6,7 @@
 #include "cait/error.h"
 #include "image/ops/flip.h"
 #include "image/ops/resize_kernels.h"
+#include "support/case_count.h"
 #include "unit/image/picture.h"
 
 namespace cait {
@@ -15,7 +16,9 @@ using test::picture;
 
 // Words: resize FILTER SOURCE CHANNELS RESULT [box LEFT TOP RIGHT BOTTOM].
 TEST(Resize, EqualsPillow) {
+    test::CaseCount count(60);
     for (const test::Golden& golden : test::golden(test::image_data(), "resize")) {
+        ++count;
         const auto [width, height] = test::sizes(golden.words[2]);
         const auto [out_width, out_height] = test::sizes(golden.words[4]);
         std::optional<Box> box;

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016  # backticks and dollars are those of the texts, not the shell's
+# Shows that check_docs.sh accepts what is there and names what is not, on trees made for it.
+set -euo pipefail
+check="$(cd "$(dirname "$0")" && pwd)/check_docs.sh"
+tree="$(mktemp -d)"
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+# A command that knows `predict` alone.
+printf '#!/bin/sh\n[ "$1" = predict ]\n' >"$tree/program"
+chmod +x "$tree/program"
+
+# expect STATUS DOCUMENT TEXT: puts TEXT into an otherwise clean tree as DOCUMENT and runs the check.
+expect() {
+    local status=$1 document=$2 text=$3 found=0 output root="$tree/root"
+    rm -rf "$root"
+    mkdir -p "$root/docs" "$root/src/core" "$root/tests/golden" "$root/build"
+    printf '    test | lint) run ;;\n' >"$root/dev"
+    touch "$root/src/core/philox.h" "$root/tests/golden/cait.json" "$root/docs/picture.svg"
+    printf '# Other page\n## What it does, and why\n```\n# no heading\n```\n' >"$root/docs/other.md"
+    printf '# Read me\n' | tee "$root/README.md" >"$root/CONTRIBUTING.md"
+    printf '# A page\n%b\n' "$text" >"$root/$document"
+    output="$("$check" "$root" "$tree/program")" || found=$?
+    if [[ $found -ne $status ]]; then
+        echo "$document with '$text': expected exit $status, found $found: $output"
+        failures=$((failures + 1))
+    elif [[ $status -ne 0 && $output != "$document: no such "* ]]; then
+        echo "$document with '$text': expected a message that starts with $document, found '$output'"
+        failures=$((failures + 1))
+    fi
+}
+
+expect 0 docs/a.md 'See [the other](other.md), [why](other.md#what-it-does-and-why) and [here](#a-page).'
+expect 0 docs/a.md '![A picture](picture.svg) [up](../README.md) [web](https://example.org/x.md)'
+expect 0 docs/a.md '```\n[not a link](nowhere.md) `src/none.h`\n```'
+expect 0 docs/a.md '`src/core/philox.h`, `core/philox.h`, `src/core/*.h`, `src/core/philox.h:12`, `tests/golden/cait.json`'
+expect 0 docs/a.md '`runs/photos/` is the user'"'"'s; `build/cait` is made; `recipe.toml:12: a key` is a message'
+expect 0 docs/a.md '`cait predict` and `./dev lint`'
+expect 0 README.md '[a page](docs/other.md) and `src/core/`'
+expect 0 CHANGELOG.md '`src/gone.h` is no more'
+
+expect 1 docs/a.md 'See [the other](none.md).'
+expect 1 docs/a.md 'See [the other](README.md).'
+expect 1 docs/a.md 'See [why](other.md#why-not).'
+expect 1 docs/a.md 'See [why](other.md#no-heading).'
+expect 1 docs/a.md 'See [here](#nowhere).'
+expect 1 docs/a.md '![A picture](none.svg)'
+expect 1 README.md '[a page](docs/none.md)'
+expect 1 CHANGELOG.md '[a page](docs/none.md)'
+expect 1 SECURITY.md '[a page](docs/none.md)'
+expect 1 docs/a.md '`src/core/none.h`'
+expect 1 docs/a.md '`none.h`'
+expect 1 docs/a.md '`src/none/`'
+expect 1 docs/a.md '`src/core/none`'
+expect 1 docs/a.md '`tests/golden/none.json`'
+expect 1 docs/a.md '`docs/None.svg`'
+expect 1 docs/a.md '`src/core/none.h:12`'
+expect 1 README.md '`src/core/none.h`'
+expect 1 CONTRIBUTING.md '`none/`'
+expect 1 tests/golden/README.md '`src/core/none.h`'
+expect 1 docs/a.md '`./dev fly`'
+expect 1 docs/a.md '`cait fly`'
+
+found=0
+mkdir -p "$tree/empty"
+"$check" "$tree/empty" 2>/dev/null || found=$?
+if [[ $found -ne 1 ]]; then
+    echo "a folder without documents: expected exit 1, found $found"
+    failures=$((failures + 1))
+fi
+
+[[ $failures -eq 0 ]] || exit 1
+echo "check_docs.sh: all cases as expected"
