@@ -24,8 +24,9 @@ struct ServeArguments {
     double patience = 30;   // seconds for the answers after that
     double timeout = 10;    // seconds
     std::size_t connections = 12'000;
-    std::string index;     // of `cait index` or `cait embed`
-    std::string pictures;  // folder whose images of the index may be shown
+    std::string answer = "64M";  // bytes of one answer
+    std::string index;           // of `cait index` or `cait embed`
+    std::string pictures;        // folder whose images of the index may be shown
     std::string token_file;
     std::string log;  // file, or - for stdout
     std::string certificate, key;

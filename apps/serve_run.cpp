@@ -1,6 +1,7 @@
 // Carries out `cait serve`: listens first, so that a port that is taken costs no loading, gives up
 // what a server does not need, loads, serves until it is told to stop.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -12,6 +13,7 @@
 #include "core/cpu_limit.h"
 #include "core/display_name.h"
 #include "core/file_bytes.h"
+#include "core/memory_budget.h"
 #include "core/sandbox.h"
 #include "executor.h"
 #include "input_files.h"
@@ -106,6 +108,14 @@ std::optional<serve::AccessLog> log_of(const std::string& log) {
                       : std::optional<serve::AccessLog>(std::in_place, fs::path(log));
 }
 
+// What a large request or answer took goes back to the system at once. Left to itself the allocator
+// would learn to keep it, for each thread, beyond all that the server counts.
+void give_large_blocks_back() {
+    constexpr int kLarge = 4 << 20;
+    ::mallopt(M_MMAP_THRESHOLD, kLarge);
+    ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+}
+
 std::chrono::milliseconds milliseconds(double seconds) {
     return std::chrono::milliseconds(std::int64_t(1e3 * seconds));
 }
@@ -119,6 +129,7 @@ serve::ServiceOptions service_options(const ServeArguments& arguments) {
                       .bound = 1e-3 * arguments.bound};
     options.workers = std::size_t(threads(arguments.workers));
     options.delay = 1e-3 * arguments.delay;
+    options.answer = std::size_t(parse_memory_size(arguments.answer, "--answer"));
     options.token = token_of(arguments);
     options.may_control = !options.token.empty() || is_loopback(arguments.host);
     options.note = [](const std::string& text) { print_error("cait: {}\n", text); };
@@ -130,6 +141,7 @@ public:
     explicit Serving(const ServeArguments& arguments) : arguments_(arguments) {}
 
     void run() {
+        give_large_blocks_back();
         serve::HttpOptions http{.address = arguments_.host, .port = arguments_.port};
         http.certificate = arguments_.certificate;
         http.key = arguments_.key;
@@ -137,6 +149,7 @@ public:
         http.limits.head_time = http.limits.slack = milliseconds(arguments_.timeout);
         serve::HttpServer server(http);
         serve::ServiceOptions options = service_options(arguments_);
+        options.memory = http.memory;  // one account for all
         std::vector<serve::ModelSource> sources = sources_of(arguments_);
         std::vector<fs::path> outputs;
         if (!arguments_.log.empty() && arguments_.log != "-") outputs.emplace_back(arguments_.log);
@@ -160,8 +173,11 @@ public:
                         [&](const serve::Exchange& exchange) {
                             if (log) log->add(exchange);
                         },
+                    .on_refused = [&](int status,
+                                      double seconds) { service.stats().add(status, seconds); },
                     .on_signal = [&](int number) { heed(number, server, service); },
-                    .on_listening = [&] { announce(server.port(), options.token.empty()); }});
+                    .on_listening = [&] { announce(server.port(), options.token.empty()); },
+                    .on_fault = [&](std::string_view what) { service.report_fault(what); }});
         print_error("cait: stopped\n");
     }
 

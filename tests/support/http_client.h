@@ -60,6 +60,9 @@ public:
         }
     }
 
+    // Nothing more is sent, but answers are read: half of the connection is closed.
+    void finish_sending() const { ::shutdown(fd_, SHUT_WR); }
+
     // The next answer, or what there is of it after so many seconds.
     Answer receive(double seconds = 30, bool head_only = false) {
         const auto start = std::chrono::steady_clock::now();

@@ -12,6 +12,9 @@
 
 namespace cait::serve {
 
+// Bytes of the answer, at most or nearly so: known before anything is computed.
+std::uint64_t answer_bytes(const InferRequest& request, const ServedModel& model);
+
 // Throws Error where an output is not finite.
 Response infer_response(const InferRequest& request, const ServedModel& model,
                         const std::map<std::string, Tensor>& outputs);

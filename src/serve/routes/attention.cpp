@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "image/codec/decode.h"
 #include "image/draw/heat_map.h"
 #include "inside/attention_map.h"
 #include "measure/top_answers.h"
 #include "report/html.h"
+#include "serve/routes/replies.h"
 
 namespace cait::serve {
 
@@ -25,8 +25,9 @@ json map_json(const AttentionMap& map) {
 
 }  // namespace
 
-Tensor prepared_photo(const ServedModel& model, const std::string& file, SeenPart& seen) {
-    const Image photo = decode_image(std::as_bytes(std::span(file)), "image");
+Tensor prepared_photo(const ServedModel& model, const std::string& file, const Request& of,
+                      SeenPart& seen) {
+    const Image photo = decoded_image(file, "image", of);
     Preparer preparer = model.preparer();
     seen = {photo.width, photo.height, preparer.seen(photo)};
     return preparer.batch(1, [&](std::size_t) -> const Image& { return photo; });

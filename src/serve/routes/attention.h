@@ -8,6 +8,7 @@
 #include "image/ops/crop.h"
 #include "image/ops/resize.h"
 #include "serve/engine/served_model.h"
+#include "serve/http/message.h"
 
 namespace cait::serve {
 
@@ -17,8 +18,9 @@ struct SeenPart {
     Box box{};
 };
 
-// [1, 3, H, W]. Throws ImageError.
-Tensor prepared_photo(const ServedModel& model, const std::string& file, SeenPart& seen);
+// [1, 3, H, W]. Throws ImageError. `of` is charged for what that takes.
+Tensor prepared_photo(const ServedModel& model, const std::string& file, const Request& of,
+                      SeenPart& seen);
 
 // {"width", "height": patches, "seen": [left, top, right, bottom] as parts of the photograph,
 //  "layers": [{"layer", "mean": map, "heads": [map, …]}, …]}, where a map is

@@ -49,13 +49,9 @@ void classify(Service& service, Call call) {
             Sent sent = sent_image(request);
             admit(1);
             Work work{.taps = {"logits"}, .images = {}, .format = {}};
-            if (attention) {
-                work.taps = model->attention_taps();
-                work.taps.emplace_back("logits");
-                std::ranges::sort(work.taps);
-            }
+            if (attention) work.taps = model->attention_and_logits();
             auto seen = std::make_shared<SeenPart>();
-            work.images = prepared_photo(*model, sent.image, *seen);
+            work.images = prepared_photo(*model, sent.image, request, *seen);
             const std::size_t count = sent.top.value_or(top);
             work.format = [model, attention, count, seen](const auto& outputs) {
                 const std::span<const float> logits = outputs.at("logits").floats();

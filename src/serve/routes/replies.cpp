@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "image/codec/decode.h"
+#include "serve/memory_account.h"
 
 namespace cait::serve {
 
@@ -11,9 +12,20 @@ Response json_response(const nlohmann::json& value) {
     return {.body = value.dump(-1, ' ', false, Handler::replace)};
 }
 
-Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files) {
+Image decoded_image(const std::string& file, const std::string& name, const Request& of) {
+    const auto bytes = std::as_bytes(std::span(file));
+    of.need(decoding_memory(bytes, name), name);
+    return decode_image(bytes, name);
+}
+
+Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files,
+                       const Request& of) {
+    const auto [height, width] = model.image_size();
+    of.need(files.size() * std::size_t(3 * height * width) * sizeof(float), "images");
+    const std::uint64_t before = of.memory ? of.memory->bytes() : 0;
     return model.preparer().batch(files.size(), [&](std::size_t i) {
-        return decode_image(std::as_bytes(std::span(files[i])), fmt::format("image {}", i));
+        if (of.memory) of.memory->lower_to(before);  // the last one is gone
+        return decoded_image(files[i], fmt::format("image {}", i), of);
     });
 }
 

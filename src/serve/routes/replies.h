@@ -15,7 +15,11 @@ namespace cait::serve {
 Response json_response(const nlohmann::json& value);
 
 // Decoded under the limits of images, one at a time, and prepared as the model says. An ImageError
-// calls them "image 0", "image 1", …
-Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files);
+// calls them "image 0", "image 1", … `of` is charged for what that takes.
+Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files,
+                       const Request& of);
+
+// The same for one whose pixels somebody wants; it is charged until `of` holds something else.
+Image decoded_image(const std::string& file, const std::string& name, const Request& of);
 
 }  // namespace cait::serve
