@@ -70,6 +70,12 @@ void add_speed(CLI::App& command, ServeArguments& arguments) {
                     "times as many")
         ->check(CLI::Range(0.001, 178.0))
         ->capture_default_str();
+    command
+        .add_option("--answer", arguments.answer,
+                    "Largest answer, such as 512M; what would be larger is refused before it is "
+                    "computed")
+        ->type_name("SIZE")
+        ->capture_default_str();
     command.add_option("--connections", arguments.connections, "Connections at a time")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();

@@ -26,9 +26,10 @@ struct ServeArguments {
     double patience = 30;   // seconds for the answers after that
     double timeout = 10;    // seconds
     std::size_t connections = 12'000;
-    double megapixels = 64;  // of an image
-    std::string index;       // of `cait index` or `cait embed`
-    std::string pictures;    // folder whose images of the index may be shown
+    double megapixels = 64;      // of an image
+    std::string answer = "64M";  // bytes of one answer
+    std::string index;           // of `cait index` or `cait embed`
+    std::string pictures;        // folder whose images of the index may be shown
     std::string token_file;
     std::string log;  // file, or - for stdout
     std::string certificate, key;

@@ -1,6 +1,7 @@
 // Carries out `cait serve`: listens first, so that a port that is taken costs no loading, gives up
 // what a server does not need, loads, serves until it is told to stop.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "core/cpu_limit.h"
 #include "core/display_name.h"
 #include "core/file_bytes.h"
+#include "core/memory_budget.h"
 #include "core/sandbox.h"
 #include "executor.h"
 #include "input_files.h"
@@ -113,6 +115,14 @@ serve::AccessLog::Wrote write_log(const std::string& lines) {
     return output_lost() ? Wrote::lost : Wrote::all;
 }
 
+// What a large request or answer took goes back to the system at once. Left to itself the allocator
+// would learn to keep it, for each thread, beyond all that the server counts.
+void give_large_blocks_back() {
+    constexpr int kLarge = 4 << 20;
+    ::mallopt(M_MMAP_THRESHOLD, kLarge);
+    ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+}
+
 std::chrono::milliseconds milliseconds(double seconds) {
     return std::chrono::milliseconds(std::int64_t(1e3 * seconds));
 }
@@ -126,6 +136,7 @@ serve::ServiceOptions service_options(const ServeArguments& arguments) {
                       .bound = 1e-3 * arguments.bound};
     options.workers = std::size_t(threads(arguments.workers));
     options.delay = 1e-3 * arguments.delay;
+    options.answer = std::size_t(parse_memory_size(arguments.answer, "--answer"));
     options.token = token_of(arguments);
     options.may_control = arguments.control || !options.token.empty();
     options.hosts = serve::HostRule(arguments.host, arguments.names);
@@ -148,6 +159,7 @@ public:
     explicit Serving(const ServeArguments& arguments) : arguments_(arguments) {}
 
     void run() {
+        give_large_blocks_back();
         serve::HttpOptions http{.address = arguments_.host, .port = arguments_.port};
         http.certificate = arguments_.certificate;
         http.key = arguments_.key;
@@ -157,6 +169,7 @@ public:
         const auto heed = [this](int number) { heed_(number); };
         server.watch({SIGHUP}, heed);  // the others end what may be a long download
         serve::ServiceOptions options = service_options(arguments_);
+        options.memory = http.memory;  // one account for all
         std::vector<serve::ModelSource> sources = sources_of(arguments_);
         std::vector<fs::path> outputs;
         if (!arguments_.log.empty() && arguments_.log != "-") outputs.emplace_back(arguments_.log);
@@ -179,7 +192,10 @@ public:
                         [&](const serve::Exchange& exchange) {
                             if (log_) log_->add(exchange);
                         },
-                    .on_listening = [&] { announce(server.port(), options.token.empty()); }});
+                    .on_refused = [&](int status,
+                                      double seconds) { service.stats().add(status, seconds); },
+                    .on_listening = [&] { announce(server.port(), options.token.empty()); },
+                    .on_fault = [&](std::string_view what) { service.report_fault(what); }});
         if (!service.stop(kLastMoment)) leave();
         say_the_last_words();
     }

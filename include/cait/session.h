@@ -46,14 +46,19 @@ public:
     std::map<std::string, Tensor> run(const Tensor& images,
                                       const std::vector<std::string>& taps = {}) const;
 
-    // What would run() otherwise do at its first call with these taps.
-    void prepare(const std::vector<std::string>& taps) const;
+    // What would run() otherwise do at its first call with these taps. Throws Error where they need
+    // more than `memory_limit` bytes beside the weights; 0: what the options say.
+    void prepare(const std::vector<std::string>& taps, std::size_t memory_limit = 0) const;
+    // Gives the memory back that was prepared for these taps, once no run uses it any more.
+    void forget(const std::vector<std::string>& taps) const;
 
     // Lines worth showing to a user: that the cache was damaged and is not used.
     std::vector<std::string> notes() const;
 
     int threads() const;
     SessionMemory memory() const;  // for the taps that were prepared last
+    // For these; no activations where nothing is prepared for them.
+    SessionMemory memory(const std::vector<std::string>& taps) const;
 
 private:
     struct State;

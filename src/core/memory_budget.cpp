@@ -26,12 +26,6 @@ std::uint64_t budget_of_process() {
     return text.empty() ? default_budget() : parse_memory_size(text, "CAIT_MEMORY");
 }
 
-std::string size_text(std::uint64_t bytes) {
-    constexpr std::uint64_t kMebibyte = 1 << 20;
-    return bytes < kMebibyte ? fmt::format("{} bytes", bytes)
-                             : fmt::format("{} MiB", bytes / kMebibyte);
-}
-
 }  // namespace
 
 MemoryShare::~MemoryShare() {
@@ -49,7 +43,8 @@ void MemoryBudget::check(std::uint64_t bytes, std::string_view what) const {
     throw Error(
         fmt::format("{}: needs {} of memory, {} of the {} that may be used are left (the "
                     "environment variable CAIT_MEMORY changes that)",
-                    what, size_text(bytes), size_text(allowed_ - kept_), size_text(allowed_)));
+                    what, memory_size_text(bytes), memory_size_text(allowed_ - kept_),
+                    memory_size_text(allowed_)));
 }
 
 MemoryShare MemoryBudget::reserve(std::uint64_t bytes, std::string_view what) {
@@ -81,6 +76,12 @@ void MemoryBudget::give_back(std::uint64_t bytes, bool kept) noexcept {
         (kept ? kept_ : passing_) -= bytes;
     }
     freed_.notify_all();
+}
+
+std::string memory_size_text(std::uint64_t bytes) {
+    constexpr std::uint64_t kMebibyte = 1 << 20;
+    return bytes < kMebibyte ? fmt::format("{} bytes", bytes)
+                             : fmt::format("{} MiB", bytes / kMebibyte);
 }
 
 std::uint64_t parse_memory_size(std::string_view text, std::string_view name) {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -76,5 +77,8 @@ private:
 // "1073741824", "512M", "4G": bytes, or so many times 1024 (K), 1024² (M) or 1024³ (G). Throws
 // UsageError that begins with `name`.
 std::uint64_t parse_memory_size(std::string_view text, std::string_view name);
+
+// "512 MiB", or bytes below one of them.
+std::string memory_size_text(std::uint64_t bytes);
 
 }  // namespace cait

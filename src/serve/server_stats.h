@@ -18,15 +18,19 @@ public:
         std::array<std::uint64_t, kBuckets.size() + 1> by_time{};  // the last: longer
         double seconds = 0;
         double uptime = 0;
+        std::uint64_t faults = 0;
     };
 
     void add(int status, double seconds);
+    // An exception that nobody expected. True where it should be told: at most once a second.
+    bool add_fault();
     View view() const;
 
 private:
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     mutable std::mutex mutex_;
     View totals_;
+    std::chrono::steady_clock::time_point told_{};
 };
 
 }  // namespace cait::serve

@@ -7,6 +7,7 @@
 #include "core/display_name.h"
 #include "image/codec/decode.h"
 #include "serve/image_search.h"
+#include "serve/memory_account.h"
 #include "serve/protocol/inflate.h"
 
 namespace cait::serve {
@@ -40,6 +41,11 @@ bool is_foreign(const Request& head) {
 
 double seconds_since(Clock::time_point then) {
     return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+ServiceOptions with_one_account(ServiceOptions options) {
+    options.engine.memory = options.memory;
+    return options;
 }
 
 void answer(const Call& call, const std::function<Response()>& work) {
@@ -87,12 +93,12 @@ struct Service::Task {
 };
 
 Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
-    : options_(std::move(options)),
+    : options_(with_one_account(std::move(options))),
       repository_(std::move(sources), options_.engine),
-      workers_(options_.workers),
-      batcher_(options_.delay),
-      loader_(1),
-      artist_(1) {
+      workers_(options_.workers, [this] { report_current_fault(); }),
+      batcher_(options_.delay, [this] { report_current_fault(); }),
+      loader_(1, [this] { report_current_fault(); }),
+      artist_(1, [this] { report_current_fault(); }) {
     add_repository_routes(*this);  // before a model's name can stand for anything
     add_protocol_routes(*this);
     add_image_routes(*this);
@@ -104,6 +110,24 @@ Service::~Service() = default;
 
 void Service::note(const std::string& text) const {
     if (options_.note) options_.note(text);
+}
+
+void Service::report_fault(std::string_view what) noexcept {
+    try {
+        if (stats_.add_fault()) note(fmt::format("an error that should not happen: {}", what));
+    } catch (...) {  // no memory to say so
+        return;
+    }
+}
+
+void Service::report_current_fault() noexcept {
+    try {
+        throw;
+    } catch (const std::exception& error) {
+        report_fault(error.what());
+    } catch (...) {
+        report_fault("unknown");
+    }
 }
 
 std::optional<Response> Service::check_head(const Request& head) {
@@ -208,9 +232,11 @@ void Service::draw(Call call, std::function<Response()> work) {
     constexpr std::size_t kMost = 256;  // some pages, each with its pictures
     if (undrawn_ >= kMost) throw HttpError(503, "server: too busy with pictures, try again");
     ++undrawn_;
-    artist_.post([this, call = std::move(call), work = std::move(work)] {
+    // Counted for as long as it waits or is drawn, whatever becomes of it.
+    const std::shared_ptr<void> counted(
+        this, [](void* service) { --static_cast<Service*>(service)->undrawn_; });
+    artist_.post([this, counted, call = std::move(call), work = std::move(work)] {
         if (!*call.request->gone && !stopping_) answer(call, work);
-        --undrawn_;
     });
 }
 
@@ -250,6 +276,25 @@ Intake Service::intake_of(const std::shared_ptr<Task>& task) {
              }}};
 }
 
+void Service::check_answer(std::uint64_t bytes) const {
+    if (bytes > options_.answer)
+        throw HttpError(413, fmt::format("answer: expected at most {} bytes, these outputs of so "
+                                         "many images have up to {}; binary ones have fewer",
+                                         options_.answer, bytes));
+}
+
+// The images, and the outputs: each once by itself and once in a batch.
+std::uint64_t Service::bytes_to_compute(const ServedModel& model, const Work& work) const {
+    constexpr std::uint64_t kAnswer = 65'536, kNumber = 64;
+    std::uint64_t floats = 0;
+    for (const std::string& name : work.taps)  // one that the model lacks is refused later
+        if (const TapInfo* tap = model.tap(name); tap != nullptr)
+            floats += std::uint64_t(tap->shape.count());
+    floats *= std::uint64_t(work.images.shape()[0]);
+    return 2 * (work.images.byte_size() + floats * sizeof(float)) +
+           (work.answer > 0 ? work.answer : kAnswer + kNumber * floats);
+}
+
 void Service::begin(const std::shared_ptr<Task>& task) {
     const ServedModel& model = *task->model;
     try {
@@ -258,11 +303,16 @@ void Service::begin(const std::shared_ptr<Task>& task) {
         if (stopping_ || start >= task->deadline)
             throw HttpError(503, "server: too busy to answer in time");
         Request& request = *task->call.request;
+        if (!request.memory) request.memory = std::make_shared<Charge>(options_.memory);
+        Charge& memory = *request.memory;
+        const std::uint64_t head =
+            memory.bytes() - std::min<std::uint64_t>(memory.bytes(), request.body.capacity());
         if (const std::string* encoding = request.field("content-encoding"); encoding != nullptr)
-            request.body = decoded_body(std::move(request.body), *encoding, options_.body);
+            request.body = decoded_body(std::move(request.body), *encoding, options_.body, memory);
         Work work = task->prepare(request, intake_of(task));
         request.body = {};
-        model.prepare(work.taps);
+        memory.hold(head + bytes_to_compute(model, work), "request");
+        auto prepared = model.prepare(work.taps);
         task->input = seconds_since(start);
         task->images = std::size_t(work.images.shape()[0]);
         model.observe_input(task->images, task->input);
@@ -272,10 +322,13 @@ void Service::begin(const std::shared_ptr<Task>& task) {
                 task->deadline, task->came + std::chrono::duration_cast<Clock::duration>(
                                                  std::chrono::duration<double>(*work.timeout)));
         batcher_.submit({task->model, std::move(work.taps), std::move(work.images), task->deadline,
-                         request.gone, [this, task](Outcome outcome) {
+                         request.gone,
+                         [this, task](Outcome outcome) {
                              auto shared = std::make_shared<Outcome>(std::move(outcome));
-                             workers_.post([this, task, shared] { finish(task, *shared); }, true);
-                         }});
+                             workers_.post(
+                                 [this, task, shared] { finish(task, std::move(*shared)); }, true);
+                         },
+                         std::move(prepared)});
     } catch (...) {
         fail(task, std::current_exception(), false);
     }
@@ -286,6 +339,9 @@ void Service::finish(const std::shared_ptr<Task>& task, Outcome outcome) {
     try {
         const Clock::time_point start = Clock::now();
         Response response = task->format(outcome.outputs);
+        outcome.outputs.clear();
+        response.memory = task->call.request->memory;
+        response.memory->hold(response.body.capacity(), "answer");
         task->ticket.reset();
         task->model->stats().answered({.images = task->images,
                                        .total = seconds_since(task->came),

@@ -26,12 +26,14 @@ class ImageSearch;
 
 struct ServiceOptions {
     EngineOptions engine{};
-    std::size_t workers = 1;                   // that parse and decode
-    double delay = 0;                          // seconds that a batch may wait to fill
-    std::string token{};                       // that clients must show; empty: none
-    bool may_control = false;                  // clients may load and unload models
-    HostRule hosts{};                          // by which names it may be called
-    std::size_t body = std::size_t{64} << 20;  // bytes after decompression
+    std::size_t workers = 1;                     // that parse and decode
+    double delay = 0;                            // seconds that a batch may wait to fill
+    std::string token{};                         // that clients must show; empty: none
+    bool may_control = false;                    // clients may load and unload models
+    HostRule hosts{};                            // by which names it may be called
+    std::size_t body = std::size_t{64} << 20;    // bytes after decompression
+    std::size_t answer = std::size_t{64} << 20;  // bytes of one answer
+    std::shared_ptr<MemoryAccount> memory = MemoryAccount::of_process();
     PixelLimits pixels{};
     std::shared_ptr<const ImageSearch> search{};          // nothing: no /search
     std::function<void(const std::string& text)> note{};  // hears of loading, from any thread
@@ -42,6 +44,7 @@ struct Work {
     std::vector<std::string> taps;  // rising
     Tensor images;
     std::optional<double> timeout{};  // seconds, where it wants it sooner than the bound
+    std::uint64_t answer = 0;         // bytes that format() gives; 0: little for each output
     std::function<Response(const std::map<std::string, Tensor>& outputs)> format;
 };
 
@@ -67,6 +70,8 @@ public:
     bool ready() const { return !draining_ && repository_.ready(); }
     void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
     std::size_t connections() const { return connections_ ? connections_() : 0; }
+    // An exception that nobody expected, wherever it was: counted and noted. Throws nothing.
+    void report_fault(std::string_view what) noexcept;
 
     // ---- for the endpoints
 
@@ -79,6 +84,8 @@ public:
     // Throws HttpError(503) where a request for this model would be refused anyway: nobody need
     // send the rest of it.
     void check_room(const ServedModel& model, Clock::time_point arrived) const;
+    // Throws HttpError(413) for an answer beyond the limit.
+    void check_answer(std::uint64_t bytes) const;
     // On a worker: `prepare` reads the request and says what to compute. It has images admitted
     // before it decodes them.
     using Prepare = std::function<Work(Request& request, const Intake& images)>;
@@ -95,6 +102,8 @@ private:
     void fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine);
     Intake intake_of(const std::shared_ptr<Task>& task);
     void load_now();
+    void report_current_fault() noexcept;
+    std::uint64_t bytes_to_compute(const ServedModel& model, const Work& work) const;
     void note(const std::string& text) const;
 
     ServiceOptions options_;

@@ -57,7 +57,7 @@ struct Session::State {
     int threads;
     std::shared_ptr<engine::WeightStore> store;
     std::shared_ptr<kernels::ThreadPool> pool;
-    std::mutex mutex;
+    std::mutex compiling, mutex;
     std::map<std::vector<std::string>, std::shared_ptr<const engine::Plan>> plans;
     std::shared_ptr<const engine::Plan> last;
 
@@ -68,24 +68,28 @@ struct Session::State {
           store(std::make_shared<engine::WeightStore>(with.cache)),
           pool(std::make_shared<kernels::ThreadPool>(threads)) {}
 
-    std::shared_ptr<const engine::Plan> plan(const std::vector<std::string>& taps) {
+    std::shared_ptr<const engine::Plan> find(const std::vector<std::string>& taps) {
         const std::lock_guard lock(mutex);
-        std::shared_ptr<const engine::Plan>& entry = plans[taps];
-        if (!entry) {
-            try {
-                entry = compile(taps);
-            } catch (...) {
-                plans.erase(taps);
-                throw;
-            }
-        }
-        return last = entry;
+        const auto found = plans.find(taps);
+        if (found == plans.end()) return nullptr;
+        return last = found->second;
     }
 
-    std::shared_ptr<const engine::Plan> compile(const std::vector<std::string>& taps) const {
-        const std::size_t limit = options.memory_limit != 0
-                                      ? options.memory_limit
-                                      : std::size_t(MemoryBudget::of_process().allowed());
+    // Runs of other taps go on while these are prepared.
+    std::shared_ptr<const engine::Plan> plan(const std::vector<std::string>& taps,
+                                             std::size_t memory_limit = 0) {
+        if (auto known = find(taps)) return known;
+        const std::lock_guard one_at_a_time(compiling);  // it takes much memory
+        if (auto known = find(taps)) return known;
+        auto made = compile(taps, memory_limit != 0 ? memory_limit : options.memory_limit);
+        const std::lock_guard lock(mutex);
+        return last = plans[taps] = std::move(made);
+    }
+
+    std::shared_ptr<const engine::Plan> compile(const std::vector<std::string>& taps,
+                                                std::size_t memory_limit) const {
+        const std::size_t limit =
+            memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
         const engine::PlanOptions how{.format = options.precision == Precision::bf16
                                                     ? kernels::Format::bf16
                                                     : kernels::Format::f32,
@@ -109,7 +113,19 @@ Session::Session(const Model& model, const SessionOptions& options)
         throw UsageError(fmt::format("threads: expected 0 or more, found {}", options.threads));
 }
 
-void Session::prepare(const std::vector<std::string>& taps) const { state_->plan(taps); }
+void Session::prepare(const std::vector<std::string>& taps, std::size_t memory_limit) const {
+    state_->plan(taps, memory_limit);
+}
+
+void Session::forget(const std::vector<std::string>& taps) const {
+    std::shared_ptr<const engine::Plan> ended;  // after the lock
+    const std::lock_guard lock(state_->mutex);
+    const auto found = state_->plans.find(taps);
+    if (found == state_->plans.end()) return;
+    ended = std::move(found->second);
+    state_->plans.erase(found);
+    if (state_->last == ended) state_->last.reset();
+}
 
 std::map<std::string, Tensor> Session::run(const Tensor& images,
                                            const std::vector<std::string>& taps) const {
@@ -139,6 +155,14 @@ SessionMemory Session::memory() const {
     const std::lock_guard lock(state_->mutex);
     SessionMemory memory{.weights = std::size_t(state_->store->byte_size()), .activations = 0};
     if (state_->last) memory.activations = std::size_t(state_->last->memory().total);
+    return memory;
+}
+
+SessionMemory Session::memory(const std::vector<std::string>& taps) const {
+    const std::lock_guard lock(state_->mutex);
+    SessionMemory memory{.weights = std::size_t(state_->store->byte_size()), .activations = 0};
+    if (const auto found = state_->plans.find(taps); found != state_->plans.end())
+        memory.activations = std::size_t(found->second->memory().total);
     return memory;
 }
 

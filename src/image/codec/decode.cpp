@@ -124,4 +124,28 @@ ImageInfo probe_image(std::span<const std::byte> bytes, const std::string& name)
     return info_of(WebpFile(bytes, name));
 }
 
+std::uint64_t decoding_memory(std::span<const std::byte> bytes, const std::string& name) {
+    const auto pixels_of = [](const ImageInfo& info) {
+        return std::uint64_t(info.width) * std::uint64_t(info.height);
+    };
+    constexpr std::uint64_t kRows = 1 << 20;  // libraries work on some at a time
+    constexpr std::uint64_t kPixel = 3;       // bytes
+    switch (format_of(bytes, name)) {
+        case ImageFormat::jpeg: {
+            const JpegHeader header = read_jpeg_header(bytes, name);
+            const std::uint64_t pixels = kPixel * pixels_of(info_of(header));
+            const std::uint64_t turned = header.orientation > 1 ? pixels : 0;
+            return kRows + pixels + std::max(turned, coefficient_bytes(header));
+        }
+        case ImageFormat::png: {
+            const PngHeader header = read_png_header(bytes, name);
+            const std::uint64_t pixels = kPixel * pixels_of(info_of(header));
+            return kRows + (header.orientation > 1 ? 2 : 1) * pixels;
+        }
+        case ImageFormat::webp: break;
+    }
+    constexpr std::uint64_t kBeside = 7;  // without loss, and as it lies in the frame
+    return kRows + (kPixel + kBeside) * pixels_of(info_of(WebpFile(bytes, name)));
+}
+
 }  // namespace cait

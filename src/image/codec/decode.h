@@ -82,4 +82,7 @@ Image read_image(const std::filesystem::path& path, const DecodeOptions& options
 // Reads the header only, and checks no limits.
 ImageInfo probe_image(std::span<const std::byte> bytes, const std::string& name);
 
+// Bytes that decode_image() needs at most, by the header alone, with the pixels that it gives.
+std::uint64_t decoding_memory(std::span<const std::byte> bytes, const std::string& name);
+
 }  // namespace cait

@@ -145,11 +145,15 @@ void read_cmyk_rows(jpeg_decompress_struct& state, Image& image, std::vector<JSA
 // More than libjpeg takes for some rows of the widest image and to fill up groups of blocks.
 constexpr long kRowBytes = 64 << 20;
 
+}  // namespace
+
 // Coefficients of the whole image, which libjpeg keeps where there are several scans.
 std::uint64_t coefficient_bytes(const JpegHeader& header) {
     constexpr std::uint64_t kBlockBytes = 64 * sizeof(JCOEF);
     return header.one_scan ? 0 : std::uint64_t(header.blocks) * kBlockBytes;
 }
+
+namespace {
 
 void check_supported(const JpegHeader& header, std::span<const std::byte> bytes,
                      const std::string& name, const DecodeLimits& limits) {

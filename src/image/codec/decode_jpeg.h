@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -14,5 +15,8 @@ namespace cait {
 // which grey is wanted, else 3.
 void decode_jpeg(Image& image, std::span<const std::byte> bytes, const JpegHeader& header,
                  const std::string& name, const DecodeOptions& options);
+
+// What all coefficients take, which a file of several scans needs at once.
+std::uint64_t coefficient_bytes(const JpegHeader& header);
 
 }  // namespace cait

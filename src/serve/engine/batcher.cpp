@@ -19,7 +19,8 @@ std::size_t row_bytes(const Tensor& tensor) {
 
 }  // namespace
 
-Batcher::Batcher(double delay) : delay_(delay), thread_([this] { work(); }) {}
+Batcher::Batcher(double delay, std::function<void()> on_fault)
+    : delay_(delay), on_fault_(std::move(on_fault)), thread_([this] { work(); }) {}
 
 Batcher::~Batcher() {
     {
@@ -49,34 +50,59 @@ void Batcher::work() {
     for (;;) {
         changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
         if (queue_.empty()) return;
-        if (delay_ > 0 && !stop_) {
-            const auto until = queue_.front().since + std::chrono::duration_cast<Clock::duration>(
-                                                          std::chrono::duration<double>(delay_));
-            changed_.wait_until(lock, until, [&] {
-                const Waiting& first = queue_.front();
-                return stop_ || company(first) >= std::int64_t(first.job.model->batch());
-            });
+        try {
+            take_turn(lock);
+        } catch (...) {  // no memory, most likely: the first one goes, so that others get on
+            if (on_fault_) on_fault_();
+            Queue first;
+            if (!lock.owns_lock()) lock.lock();
+            if (!queue_.empty()) first.splice(first.end(), queue_, queue_.begin());
+            lock.unlock();
+            for (Waiting& one : first) one.outcome.error = std::current_exception();
+            for (Waiting& one : first) finish(one);
+            first.clear();
+            lock.lock();
         }
-        while (!queue_.empty() && drop_late(lock)) continue;
-        if (queue_.empty()) continue;
-        const std::vector<Part> parts = collect();
-        // The jobs of a batch are this thread's until it has run: others only append.
-        lock.unlock();
-        run(parts);
-        lock.lock();
-        std::list<Waiting> finished;
-        for (const Part& part : parts) {
-            const Waiting& one = *part.of;
-            if (one.next == one.images() || one.outcome.error)
-                finished.splice(finished.end(), queue_, part.of);
-            else  // a large request lets others pass
-                queue_.splice(queue_.end(), queue_, part.of);
-        }
-        lock.unlock();
-        for (Waiting& one : finished) one.job.done(std::move(one.outcome));
-        finished.clear();
-        lock.lock();
     }
+}
+
+// Whoever cannot be told is answered when his job goes.
+void Batcher::finish(Waiting& one) noexcept {
+    try {
+        one.job.done(std::move(one.outcome));
+    } catch (...) {
+        if (on_fault_) on_fault_();
+    }
+}
+
+void Batcher::take_turn(std::unique_lock<std::mutex>& lock) {
+    if (delay_ > 0 && !stop_) {
+        const auto until = queue_.front().since + std::chrono::duration_cast<Clock::duration>(
+                                                      std::chrono::duration<double>(delay_));
+        changed_.wait_until(lock, until, [&] {
+            const Waiting& first = queue_.front();
+            return stop_ || company(first) >= std::int64_t(first.job.model->batch());
+        });
+    }
+    while (!queue_.empty() && drop_late(lock)) continue;
+    if (queue_.empty()) return;
+    const std::vector<Part> parts = collect();
+    // The jobs of a batch are this thread's until it has run: others only append.
+    lock.unlock();
+    run(parts);
+    lock.lock();
+    Queue finished;
+    for (const Part& part : parts) {
+        const Waiting& one = *part.of;
+        if (one.next == one.images() || one.outcome.error)
+            finished.splice(finished.end(), queue_, part.of);
+        else  // a large request lets others pass
+            queue_.splice(queue_.end(), queue_, part.of);
+    }
+    lock.unlock();
+    for (Waiting& one : finished) finish(one);
+    finished.clear();
+    lock.lock();
 }
 
 // An image of the next batch is answered when all of that batch are; without those that are late
@@ -109,7 +135,7 @@ bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
     }
     if (dropped.empty()) return false;
     lock.unlock();
-    for (Waiting& one : dropped) one.job.done(std::move(one.outcome));
+    for (Waiting& one : dropped) finish(one);
     lock.lock();
     return true;
 }
@@ -123,6 +149,7 @@ std::int64_t Batcher::company(const Waiting& of) const {
 
 std::vector<Batcher::Part> Batcher::collect() {
     std::vector<Part> parts;
+    parts.reserve(queue_.size());  // nothing below throws: no image is taken and then forgotten
     const Waiting& first = queue_.front();
     auto room = std::int64_t(first.job.model->batch());
     for (auto it = queue_.begin(); it != queue_.end() && room > 0; ++it) {

@@ -30,13 +30,15 @@ struct Job {
     Tensor images;                  // [N, C, H, W], finite
     Clock::time_point deadline;     // to be answered; nobody begins what would miss it
     std::shared_ptr<std::atomic<bool>> gone;
-    std::function<void(Outcome)> done;  // called once, by the batcher's thread; must not block
+    std::function<void(Outcome)> done;       // called once, by the batcher's thread; must not block
+    std::shared_ptr<const void> prepared{};  // keeps the model prepared for the taps
 };
 
 class Batcher {
 public:
-    // Waits up to `delay` seconds for a batch to fill when there is nothing else to do.
-    explicit Batcher(double delay = 0);
+    // Waits up to `delay` seconds for a batch to fill when there is nothing else to do. `on_fault`
+    // is called where something threw that should not, while that is being handled.
+    explicit Batcher(double delay = 0, std::function<void()> on_fault = {});
     ~Batcher();  // ends what is there
 
     void submit(Job job);
@@ -62,12 +64,15 @@ private:
     };
 
     void work();
+    void take_turn(std::unique_lock<std::mutex>& lock);
+    void finish(Waiting& one) noexcept;
     bool drop_late(std::unique_lock<std::mutex>& lock);  // whether there were any
-    std::int64_t company(const Waiting& of) const;  // images that could go with it
+    std::int64_t company(const Waiting& of) const;       // images that could go with it
     std::vector<Part> collect();
     void run(const std::vector<Part>& parts);
 
     const double delay_;
+    const std::function<void()> on_fault_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     Queue queue_;

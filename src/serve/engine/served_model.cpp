@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 
 #include "api/describe.h"
 #include "core/file_guard.h"
@@ -56,6 +57,12 @@ Model owned(const Model& model) {
     return model.with_weights(std::move(copies));
 }
 
+std::uint64_t weight_bytes(const Model& model) {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, tensor] : model.weights()) bytes += tensor.byte_size();
+    return bytes;
+}
+
 }  // namespace
 
 ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options,
@@ -72,6 +79,7 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       taps_(taps_of(model_.spec())),
       preparer_(preparer_of(model_)),
       stats_(std::move(stats)),
+      prepared_(session(), options.memory, sets_of_routes(), weight_bytes(model_)),
       time_(measure(options.batch)),
       bound_(std::max(options.bound, 4 * time_.expected(1))) {}
 
@@ -111,24 +119,31 @@ std::string ServedModel::label(std::size_t index) const {
     return index < names.size() ? names[index] : fmt::format("class {}", index);
 }
 
-void ServedModel::prepare(const std::vector<std::string>& taps) const {
-    constexpr std::size_t kMost = 16;
-    {
-        const std::lock_guard lock(mutex_);
-        if (prepared_.contains(taps)) return;
-        if (prepared_.size() >= kMost)
-            throw HttpError(400, fmt::format("outputs: expected one of the {} sets that were asked "
-                                             "for before, found another: {}",
-                                             kMost, fmt::join(taps, ", ")));
-        prepared_.insert(taps);
-    }
-    session().prepare(taps);
+std::size_t ServedModel::longest_label() const {
+    std::size_t longest = label(std::numeric_limits<std::size_t>::max()).size();
+    for (const std::string& name : classifier_.classes()) longest = std::max(longest, name.size());
+    return longest;
+}
+
+std::vector<std::string> ServedModel::attention_and_logits() const {
+    std::vector<std::string> names = attention_taps();
+    names.emplace_back("logits");
+    std::ranges::sort(names);
+    return names;
+}
+
+std::vector<PreparedSets::Taps> ServedModel::sets_of_routes() const {
+    return {{taps_.front().name}, {"logits"}, {"features"}, attention_and_logits()};
+}
+
+std::shared_ptr<const void> ServedModel::prepare(const std::vector<std::string>& taps) const {
+    return prepared_.get(taps);
 }
 
 // The best of some runs: what disturbs them is corrected later.
 ServiceTime ServedModel::measure(std::size_t batch) const {
     const std::vector<std::string> taps{taps_.front().name};
-    prepare(taps);
+    const std::shared_ptr<const void> prepared = prepare(taps);
     const auto best = [&](std::size_t images) {
         const Tensor input =
             Tensor::zeros(DType::f32, {std::int64_t(images), 3, size_.height, size_.width});

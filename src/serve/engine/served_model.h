@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "graph/graph.h"
 #include "prepare/preparer.h"
 #include "serve/engine/model_stats.h"
+#include "serve/engine/prepared_sets.h"
 #include "serve/engine/service_time.h"
 
 namespace cait::serve {
@@ -25,6 +24,7 @@ struct EngineOptions {
     int threads = 0;
     std::size_t batch = 8;  // images that may go together
     double bound = 0.25;    // seconds that an accepted request may take, where the model can do it
+    std::shared_ptr<MemoryAccount> memory = MemoryAccount::of_process();
 };
 
 // Where a model comes from.
@@ -57,6 +57,7 @@ public:
     const TapInfo* tap(std::string_view name) const;
     std::vector<std::string> attention_taps() const;  // class_attention.0, …
     std::string label(std::size_t index) const;       // of a class
+    std::size_t longest_label() const;                // bytes
     Preparer preparer() const { return preparer_; }   // a copy for one thread
     ModelStats& stats() const { return *stats_; }
     ServiceTime& time() const { return time_; }
@@ -71,11 +72,14 @@ public:
     // What reading and decoding them took, which keeps processors from the engine.
     void observe_input(std::size_t images, double seconds) const;
 
-    // Outputs that were never asked for together are prepared, which takes time and memory: only so
-    // many different sets. Throws HttpError(400) beyond them.
-    void prepare(const std::vector<std::string>& taps) const;
+    // Outputs that were not asked for together of late are prepared, which takes time and memory.
+    // They stay so while somebody holds what is returned. Throws HttpError (prepared_sets.h).
+    std::shared_ptr<const void> prepare(const std::vector<std::string>& taps) const;
+    // All class attentions and the logits, rising: what /classify?attention=1 asks for.
+    std::vector<std::string> attention_and_logits() const;
 
 private:
+    std::vector<PreparedSets::Taps> sets_of_routes() const;
     ServiceTime measure(std::size_t batch) const;
 
     std::string name_, version_;
@@ -87,8 +91,7 @@ private:
     std::vector<TapInfo> taps_;
     Preparer preparer_;
     std::shared_ptr<ModelStats> stats_;
-    mutable std::mutex mutex_;
-    mutable std::set<std::vector<std::string>> prepared_;
+    mutable PreparedSets prepared_;
     mutable ServiceTime time_;
     mutable std::atomic<double> input_ = 0;  // seconds for an image
     double bound_;

@@ -7,7 +7,8 @@
 
 namespace cait::serve {
 
-WorkerPool::WorkerPool(std::size_t threads) {
+WorkerPool::WorkerPool(std::size_t threads, std::function<void()> on_fault)
+    : on_fault_(std::move(on_fault)) {
     for (std::size_t i = 0; i < std::max<std::size_t>(threads, 1); ++i)
         threads_.emplace_back([this] { serve(); });
 }
@@ -52,7 +53,11 @@ void WorkerPool::serve() {
         work_.pop_front();
         ++busy_;
         lock.unlock();
-        work();
+        try {
+            work();
+        } catch (...) {  // whoever asked is answered when `work` goes
+            if (on_fault_) on_fault_();
+        }
         work = nullptr;  // what it held ends here, not under the lock
         lock.lock();
         --busy_;

@@ -13,11 +13,12 @@ namespace cait::serve {
 
 class WorkerPool {
 public:
-    explicit WorkerPool(std::size_t threads);
+    // `on_fault` is called by a thread whose work threw something, while that is being handled; it
+    // throws nothing.
+    explicit WorkerPool(std::size_t threads, std::function<void()> on_fault = {});
     ~WorkerPool();  // does what is there
 
-    // `work` throws nothing. What is urgent (an answer that only has to be written down) goes
-    // before what is new.
+    // What is urgent (an answer that only has to be written down) goes before what is new.
     void post(std::function<void()> work, bool urgent = false);
     // What nobody has begun, which is the caller's then.
     std::deque<std::function<void()>> take_waiting();
@@ -26,6 +27,7 @@ public:
 private:
     void serve();
 
+    const std::function<void()> on_fault_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> work_;

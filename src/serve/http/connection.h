@@ -1,6 +1,7 @@
 // One connection in the event loop: reads a request, waits for its answer, writes it, begins again.
 // Every state has a deadline, so that a client that is slow or silent costs a descriptor for a
-// while and nothing else.
+// while and nothing else. Every handler runs behind guard(): an exception, whatever it is, ends the
+// connection and not the server.
 #pragma once
 
 #include <poll.h>
@@ -22,9 +23,6 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-// An answer as it goes over the wire, without its body.
-std::string response_head(const Response& response, bool keep_alive);
-
 template <class Stream>
 class Connection final : public ConnectionBase,
                          public std::enable_shared_from_this<Connection<Stream>> {
@@ -33,24 +31,44 @@ public:
         : stream_(std::move(stream)),
           deadline_(set.loop),
           set_(set),
-          membership_(set, this, peer),
-          peer_(std::move(peer)) {}
+          membership_(set, this, peer, kOwnBytes),
+          peer_(std::move(peer)),
+          out_memory_(set.memory, Charge::Stage::small) {}
 
     void start() {
-        if constexpr (kTls) {
-            deadline_.set(set_.limits.head_time);
-            deadline_.watch(self());
-            stream_.async_handshake(Stream::server, [self = self()](ErrorCode problem) {
-                if (problem) return self->close();
-                self->await_request();
-            });
-        } else {
-            await_request();
-            deadline_.watch(self());
+        guard([this] {
+            if constexpr (kTls) {
+                deadline_.set(set_.limits.head_time);
+                deadline_.watch(self());
+                stream_.async_handshake(Stream::server, [self = self()](ErrorCode problem) {
+                    self->guard([&] { problem ? self->close() : self->await_request(); });
+                });
+            } else {
+                await_request();
+                deadline_.watch(self());
+            }
+        });
+    }
+
+    // Does `work`; whatever escapes from it is told of and ends this connection, with an answer
+    // where one can still be given.
+    template <class Work>
+    void guard(const Work& work) noexcept {
+        try {
+            work();
+        } catch (...) {
+            set_.report_fault();
+            try {
+                if (phase_ == Phase::reading && !continuing_)
+                    return refuse(std::current_exception());
+            } catch (...) {  // no memory for that either
+                return close();
+            }
+            close();
         }
     }
 
-    void close() override {
+    void close() noexcept override {
         if (phase_ == Phase::closed) return;
         phase_ = Phase::closed;
         *gone_ = true;
@@ -67,10 +85,10 @@ public:
     }
 
     void run_out_of_time() {
-        if (phase_ == Phase::reading)
+        if (phase_ == Phase::reading && !continuing_)
             refuse(HttpError(408, "request: it did not come in time"));
-        else if (phase_ == Phase::answering)
-            deadline_.set(std::chrono::hours(1));  // whoever computes has deadlines of his own
+        else if (phase_ == Phase::answering && !*answer_lost_)
+            deadline_.set(kLookAgain);  // whoever computes has deadlines of his own
         else
             close();
     }
@@ -79,16 +97,22 @@ private:
     enum class Phase { handshake, idle, reading, answering, writing, lingering, closed };
     static constexpr bool kTls = !std::is_same_v<Stream, Tcp::socket>;
     static constexpr std::size_t kIdleBuffer = 4096, kBodyBuffer = 65536;
+    static constexpr std::size_t kSmallAnswer = 1024;
     static constexpr std::size_t kSmallBody = 262'144;  // read to its end although it is refused
     // When the server stops: for a request that was sent before its client could know.
     static constexpr std::chrono::milliseconds kLastChance{300};
     static constexpr std::size_t kMostLingering = std::size_t{8} << 20;
+    static constexpr std::chrono::milliseconds kLookAgain{10'000};
+    // What each one takes, with its buffer while it is idle; TLS has buffers of its own.
+    static constexpr std::size_t kOwnBytes = (kTls ? 40 : 8) * std::size_t{1024};
 
     std::shared_ptr<Connection> self() { return this->shared_from_this(); }
     auto& socket() { return stream_.lowest_layer(); }
 
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
     std::chrono::milliseconds time_for(std::size_t bytes) const {
-        return set_.limits.slack + std::chrono::milliseconds(1000 * bytes / set_.limits.slowest);
+        const std::chrono::milliseconds moving(1000 * bytes / set_.limits.slowest);
+        return set_.limits.slack + std::min(moving, set_.limits.longest);
     }
 
     // ---- reading
@@ -109,14 +133,16 @@ private:
     // Not while somebody reads into it.
     void use_buffer(std::size_t size) {
         if (reading_ || in_.size() == size) return;
+        membership_.hold_buffer(size > kIdleBuffer ? size : 0);
         in_ = std::vector<char>(size);
     }
 
     void read() {
         if (std::exchange(reading_, true)) return;
-        stream_.async_read_some(
-            asio::buffer(in_),
-            [self = self()](ErrorCode problem, std::size_t count) { self->take(problem, count); });
+        stream_.async_read_some(asio::buffer(in_),
+                                [self = self()](ErrorCode problem, std::size_t count) {
+                                    self->guard([&] { self->take(problem, count); });
+                                });
     }
 
     void take(ErrorCode problem, std::size_t count) {
@@ -138,16 +164,13 @@ private:
             begun_ = Clock::now();
             received_ = 0;
             deadline_.set(set_.limits.head_time);
-            reader_.emplace(set_.limits);
+            reader_.emplace(set_.limits, set_.memory);
             refusal_.reset();
             head_seen_ = false;
         }
         received_ += bytes.size();
         try {
             const RequestReader::Progress progress = reader_->feed(bytes);
-            membership_.hold(reader_->held());
-            if (set_.buffered > set_.limits.bodies)
-                throw HttpError(503, "server: too much is being sent to it at the moment");
             if (progress != RequestReader::Progress::head && !head_seen_) see_head();
             if (phase_ != Phase::reading) return;
             if (progress == RequestReader::Progress::done) return complete();
@@ -161,9 +184,9 @@ private:
     void see_head() {
         head_seen_ = true;
         membership_.move_to(set_.active);
-        use_buffer(kBodyBuffer);
         refusal_ = set_.hooks.on_head(reader_->request());
         const std::size_t missing = reader_->missing();
+        if (missing > 0) use_buffer(kBodyBuffer);
         if (refusal_ && (missing > kSmallBody || (missing > 0 && reader_->expects_continue()))) {
             keep_alive_ = false;  // it need not send the rest
             return write(std::move(*refusal_));
@@ -174,15 +197,29 @@ private:
             asio::async_write(stream_, asio::buffer(kContinue),
                               [self = self()](ErrorCode problem, std::size_t) {
                                   self->continuing_ = false;
-                                  if (self->phase_ != Phase::reading) return;
-                                  problem ? self->close() : self->read();
+                                  self->guard([&] {
+                                      if (self->phase_ != Phase::reading) return;
+                                      problem ? self->close() : self->read();
+                                  });
                               });
         }
     }
 
     void refuse(const HttpError& error) {
         keep_alive_ = false;
+        if (set_.hooks.on_refused) set_.hooks.on_refused(error.status(), seconds());
         write(error_response(error.status(), error.what()));
+    }
+    void refuse(const std::exception_ptr& fault) {
+        try {
+            std::rethrow_exception(fault);
+        } catch (const HttpError& error) {
+            refuse(error);
+        } catch (const std::bad_alloc&) {
+            refuse(HttpError(503, "server: out of memory"));
+        } catch (...) {
+            refuse(HttpError(400, "request: it cannot be read"));
+        }
     }
 
     // ---- answering
@@ -192,12 +229,11 @@ private:
         head_only_ = reader_->request().method == "HEAD";
         if (refusal_) return write(std::move(*refusal_));
         phase_ = Phase::answering;
-        deadline_.set(std::chrono::hours(1));
+        deadline_.set(kLookAgain);
         auto request = std::make_shared<Request>(reader_->take());
         method_ = request->method;
         target_ = request->target;
         body_received_ = request->body.size();
-        membership_.hold(0);
         request->peer = peer_;
         request->arrived = begun_;
         gone_ = request->gone;
@@ -218,22 +254,39 @@ private:
         });
     }
 
-    // Answers 500 where nobody answers.
+    // Answers 500 where nobody answers. Called by any thread; where memory does not suffice to
+    // answer, the connection finds out by itself, some time later.
     class Answer {
     public:
-        explicit Answer(std::shared_ptr<Connection> to) : to_(std::move(to)) {}
+        explicit Answer(std::shared_ptr<Connection> to)
+            : lost_(to->answer_lost_), to_(std::move(to)) {}
         Answer(const Answer&) = delete;
         Answer& operator=(const Answer&) = delete;
-        ~Answer() { give(error_response(500, "server: no answer")); }
+        ~Answer() {
+            if (given_) return;
+            try {
+                give(error_response(500, "server: no answer"));
+            } catch (...) {
+                *lost_ = true;
+            }
+        }
         void give(Response response) {
             if (given_.exchange(true)) return;
             asio::io_context& loop = to_->set_.loop;
-            asio::post(loop, [to = std::move(to_), answer = std::move(response)]() mutable {
-                if (to->phase_ == Phase::answering) to->write(std::move(answer));
-            });
+            try {
+                asio::post(loop, [to = std::move(to_), answer = std::move(response)]() mutable {
+                    to->guard([&] {
+                        if (to->phase_ == Phase::answering) to->write(std::move(answer));
+                    });
+                });
+            } catch (...) {
+                *lost_ = true;
+                throw;
+            }
         }
 
     private:
+        const std::shared_ptr<std::atomic<bool>> lost_;
         std::shared_ptr<Connection> to_;
         std::atomic<bool> given_ = false;
     };
@@ -250,6 +303,10 @@ private:
             target_ = reader_->request().target;
         }
         if (set_.draining) keep_alive_ = false;
+        // Many small ones that nobody reads are much, too.
+        if (!response.memory && response.body.capacity() > kSmallAnswer &&
+            !out_memory_.try_hold(response.body.capacity()))
+            response = error_response(503, "server: its memory is taken at the moment, try again");
         phase_ = Phase::writing;
         out_ = std::move(response);
         out_head_ = response_head(out_, keep_alive_);
@@ -257,25 +314,26 @@ private:
         const std::array<asio::const_buffer, 2> buffers{
             asio::buffer(out_head_), head_only_ ? asio::const_buffer() : asio::buffer(out_.body)};
         asio::async_write(stream_, buffers, [self = self()](ErrorCode problem, std::size_t) {
-            if (self->phase_ == Phase::closed) return;
-            self->report();
-            if (problem) return self->close();
-            self->after_answer();
+            self->guard([&] {
+                if (self->phase_ == Phase::closed) return;
+                self->report();
+                if (problem) return self->close();
+                self->after_answer();
+            });
         });
     }
 
     void report() {
         if (set_.hooks.on_answer)
             set_.hooks.on_answer({peer_, method_, target_, out_.status, body_received_,
-                                  head_only_ ? 0 : out_.body.size(),
-                                  std::chrono::duration<double>(Clock::now() - begun_).count()});
+                                  head_only_ ? 0 : out_.body.size(), seconds()});
     }
 
     void after_answer() {
         std::string rest = reader_ && keep_alive_ ? reader_->rest() : std::string();
         reader_.reset();
-        membership_.hold(0);
         out_ = {};
+        out_memory_.lower_to(0);
         method_.clear();
         target_.clear();
         body_received_ = 0;
@@ -295,7 +353,6 @@ private:
         ErrorCode problem;
         socket().shutdown(Tcp::socket::shutdown_send, problem);
         if (problem) return close();
-        use_buffer(kBodyBuffer);
         read();
     }
 
@@ -314,7 +371,10 @@ private:
     std::size_t received_ = 0, lingered_ = 0, body_received_ = 0;
     std::string method_, target_;
     std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
+    const std::shared_ptr<std::atomic<bool>> answer_lost_ =
+        std::make_shared<std::atomic<bool>>(false);
     Response out_;
+    Charge out_memory_;  // for an answer that was not charged to its request
     std::string out_head_;
 };
 

@@ -1,6 +1,7 @@
 // What connections share, and each one's place among them. All of it belongs to the loop's thread.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <list>
 #include <string>
@@ -17,7 +18,7 @@ namespace cait::serve {
 class ConnectionBase {
 public:
     virtual ~ConnectionBase() = default;
-    virtual void close() = 0;
+    virtual void close() noexcept = 0;
     virtual void finish() = 0;  // answers what has been sent and closes
 };
 
@@ -33,11 +34,11 @@ struct ConnectionSet {
     boost::asio::io_context& loop;
     const Limits& limits;
     HttpHooks& hooks;
+    std::shared_ptr<MemoryAccount> memory;
     Members opening{};  // have not sent the whole head of a request that they began
     Members idle{};     // between two requests
     Members active{};   // all others
     std::unordered_map<std::string, std::size_t> by_peer{};  // connections
-    std::size_t buffered = 0;  // bytes of requests that are being received
     bool draining = false;
     std::function<void()> on_closed{};
 
@@ -50,6 +51,22 @@ struct ConnectionSet {
         if (!opening.empty() && Clock::now() - opening.front().since > kSlow)
             return close_one_of(opening);
         return close_one_of(idle) || close_one_of(opening);
+    }
+
+    // Tells of the exception that is being handled.
+    void report_fault() const noexcept {
+        try {
+            if (!hooks.on_fault) return;
+            try {
+                throw;
+            } catch (const std::exception& error) {
+                hooks.on_fault(error.what());
+            } catch (...) {
+                hooks.on_fault("unknown");
+            }
+        } catch (...) {  // whoever cannot even be told of it
+            return;
+        }
     }
 
 private:
@@ -70,11 +87,18 @@ private:
     }
 };
 
-// One connection's place in a set, and what it holds of the memory that all share.
+// One connection's place in a set, and what it takes of the account beside its request.
 class Membership {
 public:
-    Membership(ConnectionSet& set, ConnectionBase* one, const std::string& peer)
-        : set_(set), list_(&set.opening), place_(list_->insert(list_->end(), {one, peer})) {
+    // Throws HttpError(503) where memory has no room for one more.
+    Membership(ConnectionSet& set, ConnectionBase* one, const std::string& peer,
+               std::size_t own_bytes)
+        : set_(set),
+          memory_(set.memory, Charge::Stage::small),
+          own_bytes_(own_bytes),
+          list_(&set.opening) {
+        memory_.hold(own_bytes, "server");
+        place_ = list_->insert(list_->end(), {one, peer});
         ++set_.by_peer[peer];
     }
     Membership(const Membership&) = delete;
@@ -87,13 +111,10 @@ public:
         list_ = &list;
         place_->since = Clock::now();
     }
-    void hold(std::size_t bytes) {
-        set_.buffered += bytes - held_;
-        held_ = bytes;
-    }
+    // A buffer of more than its usual size. Throws HttpError(503).
+    void hold_buffer(std::size_t bytes) { memory_.hold(own_bytes_ + bytes, "server"); }
     void leave() {
         if (!std::exchange(listed_, false)) return;
-        hold(0);
         if (const auto peer = set_.by_peer.find(place_->peer); --peer->second == 0)
             set_.by_peer.erase(peer);
         list_->erase(place_);
@@ -101,10 +122,11 @@ public:
 
 private:
     ConnectionSet& set_;
+    Charge memory_;
+    std::size_t own_bytes_;
     Members* list_;
     Members::iterator place_;
     bool listed_ = true;
-    std::size_t held_ = 0;
 };
 
 }  // namespace cait::serve

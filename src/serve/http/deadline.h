@@ -26,14 +26,17 @@ public:
         timer_.cancel(ignored);
     }
 
-    // Calls owner->run_out_of_time() whenever the time is over, until owner->is_closed(). Keeps the
-    // owner, of which this is a part, alive.
+    // Calls owner->run_out_of_time() whenever the time is over, until owner->is_closed(); behind
+    // owner->guard(), which ends the owner where that throws. Keeps the owner, of which this is a
+    // part, alive.
     template <class Owner>
     void watch(std::shared_ptr<Owner> owner) {
         timer_.expires_at(time_);
         timer_.async_wait([this, owner = std::move(owner)](boost::system::error_code) {
-            if (!owner->is_closed() && Clock::now() >= time_) owner->run_out_of_time();
-            if (!owner->is_closed()) watch(owner);
+            owner->guard([&] {
+                if (!owner->is_closed() && Clock::now() >= time_) owner->run_out_of_time();
+                if (!owner->is_closed()) watch(owner);
+            });
         });
     }
 

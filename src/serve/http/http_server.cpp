@@ -1,9 +1,7 @@
 #include "serve/http/http_server.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -57,18 +55,6 @@ Tcp::acceptor listen_at(asio::io_context& loop, const HttpOptions& options) {
 
 }  // namespace
 
-std::string response_head(const Response& response, bool keep_alive) {
-    std::string head = fmt::format(
-        "HTTP/1.1 {} {}\r\nDate: {:%a, %d %b %Y %H:%M:%S} GMT\r\nContent-Type: {}\r\n"
-        "Content-Length: {}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
-        "Connection: {}\r\n",
-        response.status, reason_phrase(response.status), fmt::gmtime(std::time(nullptr)),
-        response.type, response.body.size(), keep_alive ? "keep-alive" : "close");
-    for (const Field& field : response.fields)
-        head += fmt::format("{}: {}\r\n", field.name, field.value);
-    return head + "\r\n";
-}
-
 struct HttpServer::State {
     HttpOptions options;
     asio::io_context loop{1};
@@ -79,8 +65,9 @@ struct HttpServer::State {
     std::function<void(int)> heed{};
     asio::steady_timer retry{loop}, patience{loop};
     HttpHooks hooks;
-    ConnectionSet set{loop, options.limits, hooks};
+    ConnectionSet set{loop, options.limits, hooks, options.memory};
     std::atomic<std::size_t> open = 0;
+    bool accepting = false;
 
     explicit State(const HttpOptions& with)
         : options(with),
@@ -90,6 +77,7 @@ struct HttpServer::State {
         set.on_closed = [this] {
             open = set.size();
             if (set.draining && open == 0) loop.stop();
+            if (!accepting) guard([this] { accept(); });
         };
     }
 
@@ -100,24 +88,45 @@ struct HttpServer::State {
             while (!list->empty()) list->front().connection->close();
     }
 
+    // Does `work`; an exception is told of, and the server goes on.
+    template <class Work>
+    void guard(const Work& work) noexcept {
+        try {
+            work();
+        } catch (...) {
+            set.report_fault();
+        }
+    }
+
     void await_signal() {
         signals.async_wait([this](ErrorCode problem, int number) {
             if (problem) return;
-            heed(number);
-            await_signal();
+            guard([&] { heed(number); });
+            guard([&] { await_signal(); });
         });
     }
 
+    // Where this throws, it is called again as soon as a connection has ended.
     void accept() {
+        accepting = false;
+        if (!acceptor.is_open()) return;
         acceptor.async_wait(Tcp::acceptor::wait_read, [this](ErrorCode problem) {
             if (problem) return;  // closed
-            if (accept_all()) return accept();
-            // No descriptor is left: others will be closed.
-            retry.expires_after(std::chrono::milliseconds(50));
-            retry.async_wait([this](ErrorCode stopped) {
-                if (!stopped) accept();
-            });
+            bool all = false;
+            guard([&] { all = accept_all(); });
+            guard([&] { all ? accept() : accept_later(); });
         });
+        accepting = true;
+    }
+
+    // No descriptor or memory is left: others will be closed.
+    void accept_later() {
+        accepting = false;
+        retry.expires_after(std::chrono::milliseconds(50));
+        retry.async_wait([this](ErrorCode stopped) {
+            if (!stopped) guard([this] { accept(); });
+        });
+        accepting = true;
     }
 
     // Whoever has connected; false where the system gives no more descriptors.
@@ -127,7 +136,8 @@ struct HttpServer::State {
             Tcp::socket socket(loop);
             acceptor.accept(socket, problem);
             if (problem == asio::error::would_block) return true;
-            if (problem == asio::error::no_descriptors ||
+            if (problem == asio::error::no_descriptors || problem == asio::error::no_memory ||
+                problem == asio::error::no_buffer_space ||
                 problem == boost::system::errc::too_many_files_open_in_system) {
                 set.make_room();
                 return false;
@@ -135,7 +145,12 @@ struct HttpServer::State {
             if (problem) continue;  // it has left already
             if (set.size() >= options.limits.connections && !set.make_room())
                 continue;  // closed: everybody here is being served
-            begin(std::move(socket));
+            try {
+                begin(std::move(socket));
+            } catch (const HttpError&) {  // memory has no room for one more
+                set.make_room();
+                return false;
+            }
         }
     }
 
@@ -152,14 +167,14 @@ struct HttpServer::State {
             start(std::make_shared<Connection<Tcp::socket>>(std::move(socket), set, name));
     }
     template <class ConnectionPtr>
-    void start(ConnectionPtr connection) {
+    void start(const ConnectionPtr& connection) {
         open = set.size();
         connection->start();
     }
 
     void drain(std::chrono::milliseconds time) {
         if (set.draining) return;
-        accept_all();
+        guard([&] { accept_all(); });
         ErrorCode ignored;
         acceptor.close(ignored);
         set.draining = true;
@@ -182,7 +197,11 @@ void HttpServer::run(HttpHooks hooks) {
     if (state_->hooks.on_listening) state_->hooks.on_listening();
     state_->accept();
     state_->loop.restart();  // poll() may have found nothing to do
-    state_->loop.run();
+    for (bool over = false; !over;)
+        state_->guard([&] {
+            state_->loop.run();
+            over = true;
+        });
 }
 
 void HttpServer::watch(std::initializer_list<int> signals, std::function<void(int)> heed) {
@@ -196,14 +215,16 @@ void HttpServer::poll() {
 }
 
 void HttpServer::drain(std::chrono::milliseconds patience) {
-    asio::post(state_->loop, [this, patience] { state_->drain(patience); });
+    asio::post(state_->loop, [this, patience] { state_->guard([&] { state_->drain(patience); }); });
 }
 
 void HttpServer::after(std::chrono::milliseconds time, std::function<void()> work) {
     asio::post(state_->loop, [this, time, work = std::move(work)] {
-        auto timer = std::make_shared<asio::steady_timer>(state_->loop, time);
-        timer->async_wait([timer, work](ErrorCode problem) {
-            if (!problem) work();
+        state_->guard([&] {
+            auto timer = std::make_shared<asio::steady_timer>(state_->loop, time);
+            timer->async_wait([this, timer, work](ErrorCode problem) {
+                if (!problem) state_->guard(work);
+            });
         });
     });
 }

@@ -11,6 +11,7 @@
 
 #include "serve/http/limits.h"
 #include "serve/http/message.h"
+#include "serve/memory_account.h"
 
 namespace cait::serve {
 
@@ -19,6 +20,7 @@ struct HttpOptions {
     std::uint16_t port = 8080;  // 0: one that is free
     Limits limits{};
     std::string certificate{}, key{};  // PEM files; both empty: no TLS
+    std::shared_ptr<MemoryAccount> memory = MemoryAccount::of_process();
 };
 
 // What a request came to, for the log.
@@ -35,7 +37,11 @@ struct HttpHooks {
     std::function<std::optional<Response>(const Request& head)> on_head;
     std::function<void(std::shared_ptr<Request> request, Reply reply)> on_request;
     std::function<void(const Exchange& exchange)> on_answer{};
+    // A request that was refused while it was read, which nobody else hears of.
+    std::function<void(int status, double seconds)> on_refused{};
     std::function<void()> on_listening{};
+    // An exception that nobody expected. It has ended a connection, and nothing else.
+    std::function<void(std::string_view what)> on_fault{};
 };
 
 class HttpServer {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "cait/error.h"
 
 namespace cait::serve {
+
+class Charge;
 
 using Clock = std::chrono::steady_clock;
 
@@ -32,6 +35,8 @@ struct Request {
     Clock::time_point arrived = Clock::now();
     // Becomes true when the client has left: nobody waits for the answer any more.
     std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+    // What it takes of the server's memory, its body first of all. Nothing: nobody counts.
+    std::shared_ptr<Charge> memory{};
 
     const std::string* field(std::string_view name) const {
         for (const Field& one : fields)
@@ -39,14 +44,20 @@ struct Request {
         return nullptr;
     }
     std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
+    // Charges what reading it will take, before that is allocated. Throws HttpError (Charge::hold).
+    void need(std::uint64_t bytes, std::string_view what) const;
 };
 
 struct Response {
     int status = 200;
     std::string type = "application/json";
     std::string body{};
-    std::vector<Field> fields{};  // beside those that every answer has
+    std::vector<Field> fields{};       // beside those that every answer has
+    std::shared_ptr<Charge> memory{};  // that is given back once the answer has been read
 };
+
+// An answer as it goes over the wire, without its body.
+std::string response_head(const Response& response, bool keep_alive);
 
 // May be called from any thread; only the first call counts.
 using Reply = std::function<void(Response)>;

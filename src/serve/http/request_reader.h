@@ -8,6 +8,7 @@
 
 #include "serve/http/limits.h"
 #include "serve/http/message.h"
+#include "serve/memory_account.h"
 
 namespace cait::serve {
 
@@ -15,7 +16,9 @@ class RequestReader {
 public:
     enum class Progress { head, body, done };  // what is being read
 
-    explicit RequestReader(const Limits& limits);
+    // What it takes is charged to `memory` before it is taken.
+    explicit RequestReader(const Limits& limits,
+                           std::shared_ptr<MemoryAccount> memory = MemoryAccount::of_process());
     ~RequestReader();
 
     // Takes more bytes, as many as there are. Throws HttpError, after which the connection is of no
@@ -23,7 +26,7 @@ public:
     Progress feed(std::string_view bytes);
 
     // Bytes that it holds.
-    std::size_t held() const;
+    std::uint64_t held() const;
 
     // Of the head, once that was read. The body is missing until all is done.
     const Request& request() const;
@@ -32,7 +35,7 @@ public:
     // What of the body is still to come, as far as that is known.
     std::size_t missing() const;
 
-    Request take();
+    Request take();            // with what was charged for it
     std::string rest() const;  // what came after the request: the beginning of the next
 
 private:

@@ -288,8 +288,12 @@ std::vector<std::string> InferRequest::taps() const {
 InferRequest parse_infer_request(const Request& request, const ServedModel& model) {
     const std::string_view body = request.body;
     const std::size_t length = json_length(request);
-    if (length == 0 && request.field("inference-header-content-length") != nullptr)
+    if (length == 0 && request.field("inference-header-content-length") != nullptr) {
+        request.need(body.size(), "request");
         return raw_request(body, model);
+    }
+    // The images or files are a copy of what the parser made, or of the bytes behind it.
+    request.need(memory_to_parse(body.substr(0, length)) + body.size(), "request");
     RequestJson parsed = parse_request_json(body.substr(0, length));
     if (!parsed.tree.is_object()) refuse("request: expected an object");
     InferRequest result;

@@ -46,39 +46,39 @@ void append_numbers(std::string& json, std::span<const float> values) {
         fmt::format_to(std::back_inserter(json), "{}{}", i == 0 ? "" : ",", values[i]);
 }
 
-// An output as it is sent.
-struct Part {
-    std::string json;   // of the output's object, from "data" or "parameters" on
-    std::string bytes;  // binary
+// The texts of an output that is sent as such.
+struct Texts {
+    std::vector<std::string> all;
+    std::size_t bytes = 0;  // in binary form, each behind its length
 };
 
-Part part_of(const RequestedOutput& wanted, const Tensor& values, const ServedModel& model,
-             std::string& type, Shape& shape) {
-    Part part;
-    type = "FP32";
-    shape = values.shape();
-    std::vector<std::string> texts;
-    if (wanted.classes > 0) {
-        texts = classification(values, wanted.classes, model);
-        type = "BYTES";
-        shape[1] = std::int64_t(texts.size()) / shape[0];
-    }
+Texts texts_of(const RequestedOutput& wanted, const Tensor& values, const ServedModel& model) {
+    Texts texts;
+    if (wanted.classes == 0) return texts;
+    texts.all = classification(values, wanted.classes, model);
+    for (const std::string& text : texts.all) texts.bytes += sizeof(std::uint32_t) + text.size();
+    return texts;
+}
+
+// The object of an output, whose bytes follow later if it is binary.
+void append_output(std::string& json, const RequestedOutput& wanted, const Tensor& values,
+                   const Texts& texts) {
+    const bool has_texts = wanted.classes > 0;
+    Shape shape = values.shape();
+    if (has_texts) shape[1] = std::int64_t(texts.all.size()) / shape[0];
+    fmt::format_to(std::back_inserter(json), "{{\"name\":{},\"datatype\":\"{}\",\"shape\":[{}],",
+                   json_text(wanted.name), has_texts ? "BYTES" : "FP32",
+                   fmt::join(shape.extents(), ","));
     if (wanted.binary) {
-        if (wanted.classes > 0)
-            append_lengths(part.bytes, texts);
-        else
-            part.bytes.assign(reinterpret_cast<const char*>(values.bytes()), values.byte_size());
-        part.json = fmt::format("\"parameters\":{{\"binary_data_size\":{}}}", part.bytes.size());
-        return part;
+        fmt::format_to(std::back_inserter(json), "\"parameters\":{{\"binary_data_size\":{}}}}}",
+                       has_texts ? texts.bytes : values.byte_size());
+        return;
     }
-    part.json = "\"data\":[";
-    if (wanted.classes > 0)
-        for (const std::string& text : texts)
-            part.json += (part.json.back() == '[' ? "" : ",") + json_text(text);
-    else
-        append_numbers(part.json, values.floats());
-    part.json += ']';
-    return part;
+    json += "\"data\":[";
+    for (const std::string& text : texts.all)
+        json += (json.back() == '[' ? "" : ",") + json_text(text);
+    if (!has_texts) append_numbers(json, values.floats());
+    json += "]}";
 }
 
 // Values that were sent may be to blame, and then the request is.
@@ -98,33 +98,55 @@ void check_finite(const Tensor& values, const std::string& name, const InferRequ
 
 }  // namespace
 
+std::uint64_t answer_bytes(const InferRequest& request, const ServedModel& model) {
+    constexpr std::uint64_t kAround = 1024, kNumber = 16, kEscaped = 6, kRank = 64;
+    const std::uint64_t images = request.count();
+    std::uint64_t bytes = kAround + kEscaped * (request.id.size() + model.name().size());
+    for (const RequestedOutput& wanted : request.outputs) {
+        const Shape& shape = model.tap(wanted.name)->shape;
+        bytes += kAround;
+        if (wanted.classes > 0) {
+            const auto classes = std::min<std::uint64_t>(wanted.classes, std::uint64_t(shape[1]));
+            bytes += images * classes * (kRank + kEscaped * model.longest_label());
+        } else {
+            bytes +=
+                images * std::uint64_t(shape.count()) * (wanted.binary ? sizeof(float) : kNumber);
+        }
+    }
+    return bytes;
+}
+
+// Written into memory of the size that was charged for it, and nowhere else before.
 Response infer_response(const InferRequest& request, const ServedModel& model,
                         const std::map<std::string, Tensor>& outputs) {
-    std::string json = fmt::format("{{\"model_name\":{},\"model_version\":{}",
-                                   json_text(model.name()), json_text(model.version()));
-    if (!request.id.empty()) json += ",\"id\":" + json_text(request.id);
-    json += ",\"outputs\":[";
-    std::string bytes;
+    Response response;
+    std::string& body = response.body;
+    body.reserve(answer_bytes(request, model));
+    body += fmt::format("{{\"model_name\":{},\"model_version\":{}", json_text(model.name()),
+                        json_text(model.version()));
+    if (!request.id.empty()) body += ",\"id\":" + json_text(request.id);
+    body += ",\"outputs\":[";
+    std::vector<Texts> texts;
     for (const RequestedOutput& wanted : request.outputs) {
         const Tensor& values = outputs.at(wanted.name);
         check_finite(values, wanted.name, request);
-        std::string type;
-        Shape shape;
-        const Part part = part_of(wanted, values, model, type, shape);
-        if (json.back() != '[') json += ',';
-        json +=
-            fmt::format("{{\"name\":{},\"datatype\":\"{}\",\"shape\":[{}],{}}}",
-                        json_text(wanted.name), type, fmt::join(shape.extents(), ","), part.json);
-        bytes += part.bytes;
+        texts.push_back(texts_of(wanted, values, model));
+        if (body.back() != '[') body += ',';
+        append_output(body, wanted, values, texts.back());
     }
-    json += "]}";
-    Response response;
-    const bool binary = std::ranges::any_of(request.outputs, &RequestedOutput::binary);
-    if (binary) {
-        response.type = "application/octet-stream";
-        response.fields.push_back({"Inference-Header-Content-Length", std::to_string(json.size())});
+    body += "]}";
+    if (std::ranges::none_of(request.outputs, &RequestedOutput::binary)) return response;
+    response.type = "application/octet-stream";
+    response.fields.push_back({"Inference-Header-Content-Length", std::to_string(body.size())});
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        const RequestedOutput& wanted = request.outputs[i];
+        const Tensor& values = outputs.at(wanted.name);
+        if (!wanted.binary) continue;
+        if (wanted.classes > 0)
+            append_lengths(body, texts[i].all);
+        else
+            body.append(reinterpret_cast<const char*>(values.bytes()), values.byte_size());
     }
-    response.body = std::move(json) + bytes;
     return response;
 }
 

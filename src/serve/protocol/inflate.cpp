@@ -22,7 +22,7 @@ public:
     Inflater& operator=(const Inflater&) = delete;
     ~Inflater() { ::inflateEnd(&stream_); }
 
-    std::string all_of(std::string_view bytes, std::size_t most) {
+    std::string all_of(std::string_view bytes, std::size_t most, Charge& charge) {
         stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
         stream_.avail_in = uInt(bytes.size());
         std::string result;
@@ -38,7 +38,7 @@ public:
                 throw HttpError(413, fmt::format("body: expected at most {} bytes after "
                                                  "decompression, found more",
                                                  most));
-            result.append(buffer.data(), count);
+            append_charged(result, {buffer.data(), count}, most, charge, "body");
         }
         if (stream_.avail_in > 0)
             throw HttpError(400, "body: expected nothing after the compressed bytes");
@@ -59,14 +59,20 @@ bool has_zlib_frame(std::string_view bytes) {
 
 }  // namespace
 
-std::string decoded_body(std::string body, std::string_view encoding, std::size_t most) {
+std::string decoded_body(std::string body, std::string_view encoding, std::size_t most,
+                         Charge& charge) {
     std::string name(encoding);
     std::ranges::transform(name, name.begin(),
                            [](unsigned char c) { return char(std::tolower(c)); });
     if (name.empty() || name == "identity") return body;
     constexpr int kGzip = 16 + MAX_WBITS, kZlib = MAX_WBITS, kRaw = -MAX_WBITS;
-    if (name == "gzip" || name == "x-gzip") return Inflater(kGzip).all_of(body, most);
-    if (name == "deflate") return Inflater(has_zlib_frame(body) ? kZlib : kRaw).all_of(body, most);
+    const auto decoded = [&](int window_bits) {
+        std::string result = Inflater(window_bits).all_of(body, most, charge);
+        charge.lower_by(body.capacity());
+        return result;
+    };
+    if (name == "gzip" || name == "x-gzip") return decoded(kGzip);
+    if (name == "deflate") return decoded(has_zlib_frame(body) ? kZlib : kRaw);
     throw HttpError(415, fmt::format("Content-Encoding: expected gzip or deflate, found {}",
                                      display_name(encoding)));
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -36,6 +37,7 @@ public:
         if (data_ == nullptr) return put(std::move(value));
         if (levels_.empty()) refuse("data: expected a list, found a text");
         if (!data_->numbers.empty()) refuse("data: expected numbers or texts, found both");
+        count_value();
         data_->texts.push_back(std::move(value));
         count_leaf();
         return true;
@@ -103,6 +105,11 @@ private:
             refuse(fmt::format("expected at most {} levels, found more", kDeepestJson));
     }
 
+    void count_value() {
+        if (++values_ > kMostJsonValues)
+            refuse(fmt::format("expected at most {} values, found more", kMostJsonValues));
+    }
+
     // root.inputs[i].data, where the path has the root, the list and the input.
     bool is_data() const {
         return with_tensors_ && key_ == "data" && path_.size() == 3 && in_inputs_;
@@ -118,8 +125,7 @@ private:
     bool put(json value) {
         if (data_ != nullptr)
             refuse(fmt::format("data: expected numbers or texts, found {}", value.type_name()));
-        if (++values_ > kMostJsonValues)
-            refuse(fmt::format("expected at most {} values, found more", kMostJsonValues));
+        count_value();
         if (path_.empty()) {
             result.tree = std::move(value);
             return true;
@@ -177,7 +183,38 @@ private:
     std::size_t leaf_level_ = 0;
 };
 
+// The end of the text that begins after a quote: the next one before which no backslash stands, or
+// an even number of them.
+std::size_t end_of_text(std::string_view text, std::size_t begin) {
+    for (std::size_t end = begin; (end = text.find('"', end)) != std::string_view::npos; ++end) {
+        std::size_t slashes = 0;
+        while (end - slashes > begin && text[end - slashes - 1] == '\\') ++slashes;
+        if (slashes % 2 == 0) return end;
+    }
+    return text.size();
+}
+
 }  // namespace
+
+// A list grows by doubling, and while it does both halves are there: three times its size. The
+// parser keeps the text that it reads twice, as it stands and as it is meant, and both grow.
+std::uint64_t memory_to_parse(std::string_view text) {
+    constexpr std::uint64_t kValue = 512;  // of the tree, with its name and its place
+    constexpr std::uint64_t kNumber = 3 * sizeof(float);
+    // Each leaf but the first stands behind a comma of its own.
+    const auto values = std::uint64_t(std::ranges::count(text, ',')) + 1;
+    std::uint64_t all = 0, longest = 0;
+    for (std::size_t at = 0; (at = text.find('"', at)) != std::string_view::npos; ++at) {
+        const std::size_t end = end_of_text(text, at + 1);
+        const std::uint64_t length = end - at - 1;
+        all += length;
+        longest = std::max(longest, length);
+        at = end;
+        if (at >= text.size()) break;
+    }
+    return kNumber * values + kValue * std::min<std::uint64_t>(values, kMostJsonValues) + 2 * all +
+           6 * longest;
+}
 
 RequestJson parse_request_json(std::string_view text) {
     Events events(true);

@@ -27,6 +27,10 @@ struct RequestJson {
 inline constexpr std::size_t kDeepestJson = 100;
 inline constexpr std::size_t kMostJsonValues = 20'000;  // beside numbers of tensors
 
+// Bytes that parsing a text takes at most, with what it becomes and what the parser needs on the
+// way: known from its commas and quotes, before anything is allocated.
+std::uint64_t memory_to_parse(std::string_view text);
+
 // Throws HttpError(400): no JSON, nested too deeply, a name given twice, numbers that a float does
 // not hold, lists of different lengths beside each other.
 RequestJson parse_request_json(std::string_view text);

@@ -8,6 +8,7 @@
 #include "inside/attention_map.h"
 #include "measure/top_answers.h"
 #include "report/html.h"
+#include "serve/routes/replies.h"
 
 namespace cait::serve {
 
@@ -25,8 +26,8 @@ json map_json(const AttentionMap& map) {
 }  // namespace
 
 Tensor prepared_photo(const ServedModel& model, const std::string& file, const Intake& images,
-                      SeenPart& seen) {
-    const Image photo = images.decode(file, "image");
+                      const Request& of, SeenPart& seen) {
+    const Image photo = decoded_image(file, "image", images, of);
     Preparer preparer = model.preparer();
     seen = {photo.width, photo.height, preparer.seen(photo)};
     return preparer.batch(1, [&](std::size_t) -> const Image& { return photo; });

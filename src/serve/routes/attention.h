@@ -9,6 +9,7 @@
 #include "image/ops/resize.h"
 #include "serve/engine/intake.h"
 #include "serve/engine/served_model.h"
+#include "serve/http/message.h"
 
 namespace cait::serve {
 
@@ -18,9 +19,10 @@ struct SeenPart {
     Box box{};
 };
 
-// [1, 3, H, W] of what was admitted. Throws as Intake::decode does.
+// [1, 3, H, W] of what was admitted. Throws as Intake::decode does. `of` is charged for what that
+// takes.
 Tensor prepared_photo(const ServedModel& model, const std::string& file, const Intake& images,
-                      SeenPart& seen);
+                      const Request& of, SeenPart& seen);
 
 // {"width", "height": patches, "seen": [left, top, right, bottom] as parts of the photograph,
 //  "layers": [{"layer", "mean": map, "heads": [map, …]}, …]}, where a map is

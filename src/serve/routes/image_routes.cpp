@@ -48,13 +48,9 @@ void classify(Service& service, Call call) {
             const Sent sent = sent_image(request);
             images.admit(sent.image);
             Work work{.taps = {"logits"}, .images = {}, .format = {}};
-            if (attention) {
-                work.taps = model->attention_taps();
-                work.taps.emplace_back("logits");
-                std::ranges::sort(work.taps);
-            }
+            if (attention) work.taps = model->attention_and_logits();
             auto seen = std::make_shared<SeenPart>();
-            work.images = prepared_photo(*model, sent.image, images, *seen);
+            work.images = prepared_photo(*model, sent.image, images, request, *seen);
             const std::size_t count = sent.top.value_or(top);
             work.format = [model, attention, count, seen](const auto& outputs) {
                 const std::span<const float> logits = outputs.at("logits").floats();

@@ -108,6 +108,11 @@ void add_server(std::string& out, Service& service) {
     gauge("cait_connections", "Open connections", service.connections());
     gauge("cait_queue_seconds", "Work that has been accepted and not done",
           service.admission().waiting());
+    gauge("cait_memory_bytes", "Memory that requests hold", service.options().memory->used());
+    gauge("cait_memory_limit_bytes", "Memory that requests may hold",
+          service.options().memory->limit());
+    Metric(out, "cait_faults_total", "counter", "Errors that should not happen")
+        .add("", view.faults);
     gauge("cait_ready", "1 when requests are welcome", service.ready() ? 1 : 0);
     gauge("cait_uptime_seconds", "Time since the start", view.uptime);
 }
@@ -154,8 +159,12 @@ Response stats(Service& service) {
     json models = json::array();
     for (const Repository::Entry& entry : service.repository().index())
         models.push_back(model_json(entry));
+    const ServerStats::View view = service.stats().view();
+    const MemoryAccount& memory = *service.options().memory;
     return json_response({{"ready", service.ready()},
-                          {"uptime_seconds", service.stats().view().uptime},
+                          {"uptime_seconds", view.uptime},
+                          {"faults", view.faults},
+                          {"memory", {{"used", memory.used()}, {"limit", memory.limit()}}},
                           {"connections", service.connections()},
                           {"pending", service.admission().requests()},
                           {"queue_ms", 1e3 * service.admission().waiting()},

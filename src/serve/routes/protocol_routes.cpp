@@ -74,31 +74,36 @@ Response config(Service& service, const ServedModel& model) {
 
 void infer(Service& service, Call call) {
     const ServedModelPtr model = model_of(service, call.words);
-    service.compute(std::move(call), model, [model](Request& request, const Intake& images) {
-        Parameters(request.target).allow({});
-        auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
-        Work work{.taps = parsed->taps(),
-                  .images = parsed->images,
-                  .timeout = parsed->timeout,
-                  .format = {}};
-        if (work.images.defined()) {
-            images.admit(parsed->count());
-        } else {
-            try {
-                images.admit(parsed->encoded);
-                work.images = prepared_images(*model, parsed->encoded, images);
-            } catch (const ImageError& error) {  // the protocol knows no 422
-                throw HttpError(error.why() == ImageError::Why::too_large ? 413 : 400,
-                                error.what());
+    service.compute(
+        std::move(call), model, [&service, model](Request& request, const Intake& images) {
+            Parameters(request.target).allow({});
+            auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
+            const std::uint64_t answer = answer_bytes(*parsed, *model);
+            service.check_answer(answer);
+            request.need(answer, "answer");
+            Work work{.taps = parsed->taps(),
+                      .images = parsed->images,
+                      .timeout = parsed->timeout,
+                      .answer = answer,
+                      .format = {}};
+            if (work.images.defined()) {
+                images.admit(parsed->count());
+            } else {
+                try {
+                    images.admit(parsed->encoded);
+                    work.images = prepared_images(*model, parsed->encoded, images, request);
+                } catch (const ImageError& error) {  // the protocol knows no 422
+                    throw HttpError(error.why() == ImageError::Why::too_large ? 413 : 400,
+                                    error.what());
+                }
+                parsed->encoded.clear();
             }
-            parsed->encoded.clear();
-        }
-        parsed->images = {};
-        work.format = [model, parsed](const std::map<std::string, Tensor>& outputs) {
-            return infer_response(*parsed, *model, outputs);
-        };
-        return work;
-    });
+            parsed->images = {};
+            work.format = [model, parsed](const std::map<std::string, Tensor>& outputs) {
+                return infer_response(*parsed, *model, outputs);
+            };
+            return work;
+        });
 }
 
 Response ready(bool is) {

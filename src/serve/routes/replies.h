@@ -16,7 +16,12 @@ namespace cait::serve {
 Response json_response(const nlohmann::json& value);
 
 // Decoded one at a time, and prepared as the model says. An ImageError calls them "image 0", …
+// `of` is charged for what that takes.
 Tensor prepared_images(const ServedModel& model, const std::vector<std::string>& files,
-                       const Intake& images);
+                       const Intake& images, const Request& of);
+
+// The same for one whose pixels somebody wants; it is charged until `of` holds something else.
+Image decoded_image(const std::string& file, const std::string& name, const Intake& images,
+                    const Request& of);
 
 }  // namespace cait::serve

@@ -53,10 +53,20 @@ Response statistics(Service& service, const Call& call) {
     return json_response({{"model_stats", std::move(list)}});
 }
 
+// Read by the loop's thread, so little that it takes no time.
+json small_body(const Request& request) {
+    constexpr std::size_t kMost = 65'536;
+    if (request.body.size() > kMost)
+        throw HttpError(413, fmt::format("body: expected at most {} bytes here, found {}", kMost,
+                                         request.body.size()));
+    request.need(memory_to_parse(request.body), "body");
+    return parse_small_json(request.body);
+}
+
 Response index(Service& service, const Request& request) {
     bool only_ready = false;
     if (!request.body.empty()) {
-        const json wanted = parse_small_json(request.body);
+        const json wanted = small_body(request);
         if (!wanted.is_object()) throw HttpError(400, "request: expected an object");
         const auto found = wanted.find("ready");
         if (found != wanted.end() && !found->is_boolean())
@@ -80,7 +90,7 @@ void check_control(const Service& service, const Request& request) {
                         "repository: to load and unload models, start the server with --token-file "
                         "or, where it listens on its own computer alone, with --control");
     if (request.body.empty()) return;
-    const json wanted = parse_small_json(request.body);
+    const json wanted = small_body(request);
     if (!wanted.is_object()) throw HttpError(400, "request: expected an object");
     const auto parameters = wanted.find("parameters");
     if (parameters == wanted.end()) return;

@@ -46,8 +46,14 @@ Sent from_form(std::string_view type, std::string_view body) {
 
 Sent sent_image(Request& request) {
     const std::string* type = request.field("content-type");
-    if (type != nullptr && is_multipart(*type)) return from_form(*type, request.body);
-    if (type != nullptr && type->starts_with("application/json")) return from_json(request.body);
+    if (type != nullptr && is_multipart(*type)) {
+        request.need(request.body.size(), "body");  // a copy
+        return from_form(*type, request.body);
+    }
+    if (type != nullptr && type->starts_with("application/json")) {
+        request.need(memory_to_parse(request.body) + request.body.size(), "body");
+        return from_json(request.body);
+    }
     if (request.body.empty()) throw HttpError(400, "body: expected an image, found nothing");
     return {std::move(request.body), {}};
 }
@@ -58,7 +64,7 @@ Service::Prepare features_work(const ServedModelPtr& model,
         const Sent sent = sent_image(request);
         images.admit(sent.image);
         return Work{.taps = {"features"},
-                    .images = prepared_images(*model, {sent.image}, images),
+                    .images = prepared_images(*model, {sent.image}, images, request),
                     .format = [format](const auto& outputs) {
                         const std::span<const float> features = outputs.at("features").floats();
                         check_finite_values(features, "image", "feature");

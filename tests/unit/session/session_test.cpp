@@ -52,6 +52,20 @@ TEST(Session, OtherTapsShareThePackedWeights) {
     EXPECT_EQ(session.memory().weights, before);
 }
 
+TEST(Session, ForgetsWhatIsNotNeededAndPreparesItAgain) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 2);
+    const Tensor tokens = session.run(images, {"tokens"}).at("tokens");
+    EXPECT_GT(session.memory({"tokens"}).activations, 0U);
+    session.forget({"tokens"});
+    session.forget({"features"});  // never there
+    EXPECT_EQ(session.memory({"tokens"}).activations, 0U);
+    EXPECT_TRUE(same_bits(tokens, session.run(images, {"tokens"}).at("tokens")));
+    EXPECT_THAT(error_of([&] { session.prepare({"features"}, 1000); }), HasSubstr("MiB"));
+    EXPECT_EQ(session.memory({"features"}).activations, 0U);
+}
+
 TEST(Session, BadImagesAreNamedAndTheSessionStaysUsable) {
     const Model model = tiny();
     const Session session(model);

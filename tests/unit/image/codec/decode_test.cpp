@@ -89,6 +89,17 @@ TEST(DecodeAgainstPillow, ProbeAgreesWithDecoding) {
     }
 }
 
+TEST(Decode, ItsMemoryIsKnownByTheHeader) {
+    const auto needed = [](const std::string& file) {
+        const std::string bytes = read_file(decode_data(file));
+        return decoding_memory(bytes_of(bytes), file);
+    };
+    for (const Expected& expected : read_index())
+        EXPECT_GE(needed(expected.file), std::uint64_t(3 * expected.width * expected.height))
+            << expected.file;
+    EXPECT_GT(needed("jpeg_progressive.jpg"), needed("jpeg_420.jpg"));  // all coefficients at once
+}
+
 TEST(Decode, EveryTruncationIsRefused) {
     for (const Expected& expected : read_index()) {
         if (expected.offset < 0 || expected.file == "jpeg_trailing.jpg") continue;

@@ -115,7 +115,7 @@ TEST(Batcher, ABatchIsAsLateAsTheLastOfIt) {
     const ServedModelPtr model = tiny_thought_slow(10, 40);
     std::vector<Asked> asked(4);
     for (Asked& one : asked) one.model = model;
-    Batcher batcher(60);  // until four are there
+    Batcher batcher(60);                                                 // until four are there
     for (Asked& one : asked) batcher.submit(one.job(images(1, 1), 35));  // three would be in time
     EXPECT_EQ(refusal(asked[0].get()).status, 503);
     for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(refusal(asked[i].get()).status, 0);

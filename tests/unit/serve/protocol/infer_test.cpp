@@ -280,5 +280,26 @@ TEST(InferResponse, BlamesWhoeverMadeItOverflow) {
     EXPECT_EQ(status({}, "input encoded: image 1: "), 500);
 }
 
+// Known before anything is computed, and enough for what then comes.
+TEST(InferResponse, ItsSizeIsKnownBefore) {
+    InferRequest request{.id = std::string(100, '"'), .images = Tensor::zeros(DType::f32, {40, 1})};
+    Tensor values = Tensor::empty(DType::f32, {40, 3});
+    for (std::size_t i = 0; i < 120; ++i)
+        values.mutable_floats()[i] = (i % 2 == 0 ? -1.2345678e-30F : 0.12345678F) * float(i + 1);
+    for (const RequestedOutput& output :
+         {RequestedOutput{"logits"}, {"logits", true}, {"logits", false, 3}, {"logits", true, 2}}) {
+        request.outputs = {output};
+        const std::uint64_t expected = answer_bytes(request, *tiny_served());
+        const Response response = infer_response(request, *tiny_served(), {{"logits", values}});
+        EXPECT_LE(response.body.size(), expected);
+        EXPECT_EQ(response.body.capacity(), expected);  // taken once
+        EXPECT_LT(expected, 2 * response.body.size() + 20'000);
+    }
+    request.outputs = {{"logits"}};
+    const std::uint64_t small = answer_bytes(request, *tiny_served());
+    request.images = Tensor::zeros(DType::f32, {4000, 1});
+    EXPECT_NEAR(double(answer_bytes(request, *tiny_served()) - small), 3960.0 * 3 * 16, 1);
+}
+
 }  // namespace
 }  // namespace cait::serve

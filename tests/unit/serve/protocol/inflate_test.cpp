@@ -21,6 +21,11 @@ std::string deflated(const std::string& text, int window_bits) {
     return result;
 }
 
+std::string decoded_body(const std::string& body, std::string_view encoding, std::size_t most) {
+    Charge charge(MemoryAccount::of_process());
+    return serve::decoded_body(body, encoding, most, charge);
+}
+
 constexpr int kGzip = 31, kZlib = 15, kRaw = -15;
 
 TEST(Inflate, OpensWhatClientsSend) {
@@ -47,6 +52,23 @@ TEST(Inflate, StopsABombAndDamage) {
     EXPECT_EQ(status("no gzip", "gzip"), 400);
     EXPECT_EQ(status(good, "br"), 415);
     EXPECT_EQ(status(good, "gzip, gzip"), 415);
+}
+
+// What comes out is charged before it is allocated, and what went in is given back.
+TEST(Inflate, StopsWhereTheMemoryEnds) {
+    const auto account = std::make_shared<MemoryAccount>(1'000'000);
+    Charge charge(account);
+    const auto status = [&](std::size_t bytes) {
+        const std::string bomb = deflated(std::string(bytes, 'x'), kGzip);
+        return refusal_of([&] { serve::decoded_body(bomb, "gzip", 50'000'000, charge); }).status;
+    };
+    EXPECT_EQ(status(50'000'000), 503);
+    EXPECT_LE(account->used(), 1'000'000U);
+    charge.lower_to(0);
+    std::string body = deflated(std::string(200'000, 'x'), kGzip);
+    charge.hold(body.capacity(), "body");
+    const std::string text = serve::decoded_body(std::move(body), "gzip", 50'000'000, charge);
+    EXPECT_EQ(charge.bytes(), text.capacity());
 }
 
 }  // namespace
