@@ -9,7 +9,7 @@ namespace {
 
 class FakeConnection : public ConnectionBase {
 public:
-    FakeConnection(ConnectionSet& set, const std::string& peer) : place(set, this, peer) {}
+    FakeConnection(ConnectionSet& set, const std::string& peer) : place(set, this, peer, 1024) {}
     void close() override {
         closed = true;
         place.leave();
@@ -31,7 +31,7 @@ protected:
     boost::asio::io_context loop_;
     Limits limits_;
     HttpHooks hooks_;
-    ConnectionSet set_{loop_, limits_, hooks_};
+    ConnectionSet set_{loop_, limits_, hooks_, std::make_shared<MemoryAccount>(1 << 20)};
     std::vector<std::unique_ptr<FakeConnection>> all_;
 };
 
