@@ -44,9 +44,9 @@ protected:
         const Finished answer = cait({"predict", "--weights", path(run + "/last.safetensors"),
                                       path("val/red/0.png"), "--top", "3", "--json"});
         EXPECT_EQ(answer.status, 0) << answer.err;
+        const nlohmann::json parsed = nlohmann::json::parse(answer.out);
         std::map<std::string, double> found;
-        for (const auto& one : nlohmann::json::parse(answer.out)[0]["predictions"])
-            found[one["label"]] = one["score"];
+        for (const auto& one : parsed.at(0).at("predictions")) found[one["label"]] = one["score"];
         return found;
     }
 
