@@ -113,11 +113,18 @@ void AccessLog::work() {
         changed_.wait(lock, [&] { return end_ || !lines_.empty(); });
         if (lines_.empty() && lost_ == told_) return;
         std::size_t lines = 0;
-        const std::string piece = next_piece(lines);
         const std::size_t telling = lost_;
-        lock.unlock();
-        const Wrote wrote = sink_(piece);
-        lock.lock();
+        Wrote wrote = Wrote::lost;
+        bool failed = false;
+        try {
+            const std::string piece = next_piece(lines);
+            lock.unlock();
+            wrote = sink_(piece);
+        } catch (...) {  // no memory, most likely: that costs a line and not the server
+            failed = true;
+        }
+        if (!lock.owns_lock()) lock.lock();
+        if (failed && lines == 0 && !lines_.empty()) lines = 1;
         if (wrote == Wrote::nothing_yet) {
             if (!end_ || std::chrono::steady_clock::now() < *end_) continue;
             lost_ += lines_.size();

@@ -17,7 +17,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-const std::string kChunked = "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+const std::string kChunked = "Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 class ServeGuard : public Served {
 protected:
@@ -39,7 +39,7 @@ protected:
         std::vector<HttpClient> clients;
         for (int i = 0; i < count; ++i) {
             clients.push_back(client());
-            clients.back().send("POST /classify HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+            clients.back().send("POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                                 std::to_string(bytes + 1000) + "\r\n\r\n" +
                                 std::string(bytes, 'x'));
         }
@@ -118,7 +118,7 @@ TEST_F(ServeGuard, LongTrailersEndTheirConnectionAloneOverTls) {
          {"X: " + std::string(70'000, 'a'), std::string(70'000, 'a') + ": x"})
         ask_tls("GET /v2/health/live HTTP/1.1\r\n" + kChunked + "0\r\n" + trailer + "\r\n\r\n");
     EXPECT_FALSE(running_->over());
-    write("live", "GET /metrics HTTP/1.1\r\nHost: x\r\n" + close + "\r\n");
+    write("live", "GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + close + "\r\n");
     const std::string metrics =
         by_shell("(cat '" + path("live") + "'; sleep 2) | timeout 10 openssl s_client -quiet " +
                      "-connect 127.0.0.1:" + std::to_string(port_) + " 2>/dev/null",
@@ -135,7 +135,7 @@ TEST_F(ServeGuard, ChunksHaveNoEndlessExtensions) {
     HttpClient one = client();
     one.send(many);
     EXPECT_EQ(one.receive().status, 431);
-    std::string fields = "GET /v2 HTTP/1.1\r\nHost: x\r\n";
+    std::string fields = "GET /v2 HTTP/1.1\r\nHost: localhost\r\n";
     for (int i = 0; i < 300; ++i) fields += "a:\r\n";
     HttpClient other = client();
     other.send(fields + "\r\n");
@@ -211,7 +211,7 @@ TEST_F(ServeGuard, HalfSentBodiesDoNotEndItInAContainer) {
 TEST_F(ServeGuard, WhatNeverFitsIsRefusedBeforeItIsSent) {
     start({}, "export CAIT_MEMORY=40M; ");
     HttpClient one = client();
-    one.send("POST /classify HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n");
+    one.send("POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n");
     EXPECT_EQ(one.receive().status, 413);
     // What it becomes counts as well: 8 MB of text, kept several times while it is read.
     const std::string text = "{\"inputs\":\"" + std::string(8'000'000, 'A') + "\"}";

@@ -79,7 +79,7 @@ public:
         fd_ = -1;
         poll();
     }
-    bool is_over() const { return set_.idle.empty() && set_.active.empty(); }
+    bool is_over() const { return set_.size() == 0; }
 
     std::shared_ptr<serve::MemoryAccount> account;
     serve::Limits limits;

@@ -98,8 +98,9 @@ public:
           own_bytes_(own_bytes),
           list_(&set.opening) {
         memory_.hold(own_bytes, "server");
+        std::size_t& connections = set_.by_peer[peer];
         place_ = list_->insert(list_->end(), {one, peer});
-        ++set_.by_peer[peer];
+        ++connections;  // after all that can throw
     }
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;

@@ -10,7 +10,7 @@ namespace {
 class FakeConnection : public ConnectionBase {
 public:
     FakeConnection(ConnectionSet& set, const std::string& peer) : place(set, this, peer, 1024) {}
-    void close() override {
+    void close() noexcept override {
         closed = true;
         place.leave();
     }
