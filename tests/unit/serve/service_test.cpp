@@ -21,7 +21,7 @@ using testing::Not;
 
 class ServiceTest : public testing::Test {
 protected:
-    explicit ServiceTest(ServiceOptions options = {})
+    explicit ServiceTest(ServiceOptions options = ServiceOptions())
         : service_({tiny_source()}, with(std::move(options))) {
         service_.load_all();
     }
