@@ -15,7 +15,9 @@ protected:
                      recipe(fmt::format("run-{}", megabytes), {"--epochs", "1"}));
         EXPECT_TRUE(run.status == 0 || run.status == 1)
             << megabytes << " MB: " << run.status << " " << run.err;
-        if (run.status == 1) EXPECT_THAT(run.err, testing::HasSubstr("cait")) << megabytes;
+        if (run.status == 1) {
+            EXPECT_THAT(run.err, testing::HasSubstr("cait")) << megabytes;
+        }
     }
 };
 
