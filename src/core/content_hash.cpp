@@ -23,7 +23,7 @@ std::uint64_t content_hash(std::span<const std::byte> bytes) {
         for (std::size_t lane = 0; lane < kLanes; ++lane)
             sums[lane] = stir(sums[lane], words[lane]);
     }
-    std::uint64_t hash = size;
+    std::uint64_t hash = stir(kPrime, size);  // never 0, which a zero byte would not change
     for (; i < size; ++i) hash = stir(hash, std::uint64_t(data[i]));
     for (const std::uint64_t sum : sums) hash = stir(hash, sum);
     return hash;

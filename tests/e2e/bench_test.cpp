@@ -45,22 +45,18 @@ TEST(Bench, ImagesPerSecondCountTheBatch) {
         return list[i].at("images_per_second").get<double>() * list[i].at(key).get<double>() /
                (1000 * list[i].at("batch").get<double>());
     };
-    // A neighbour may take a processor for a while: the median is that of a good attempt.
-    for (int attempt = 0; attempt < 3; ++attempt) {
-        const Finished run =
-            cait(Words{"bench"} + kTiny +
-                 Words{"--set", "model.image_size=64", "--batch", "1,4", "--precision", "fp32",
-                       "--threads", "1", "--runs", "60", "--json"});
-        ASSERT_EQ(run.status, 0) << run.err;
-        list = nlohmann::json::parse(run.out);
-        ASSERT_EQ(list.size(), 2U);
-        for (const std::size_t i : {0U, 1U}) EXPECT_NEAR(share(i, "mean_ms"), 1, 1e-9) << list;
-        if (std::fabs(share(0, "p50_ms") - 1) < 0.5 && std::fabs(share(1, "p50_ms") - 1) < 0.5)
-            break;
-    }
+    const Finished run = cait(Words{"bench"} + kTiny +
+                              Words{"--set", "model.image_size=64", "--batch", "1,4", "--precision",
+                                    "fp32", "--threads", "1", "--runs", "60", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    list = nlohmann::json::parse(run.out);
+    ASSERT_EQ(list.size(), 2U);
     EXPECT_EQ(list[0].at("batch"), 1);
     EXPECT_EQ(list[1].at("batch"), 4);
-    for (const std::size_t i : {0U, 1U}) EXPECT_NEAR(share(i, "p50_ms"), 1, 0.5) << list;
+    for (const std::size_t i : {0U, 1U}) {
+        EXPECT_NEAR(share(i, "mean_ms"), 1, 1e-9) << list;
+        EXPECT_LT(share(i, "p50_ms"), 2.1) << list;  // half of the runs take at least as long
+    }
     // Four images take longer than one, and as many multiplications each.
     EXPECT_GT(list[1].at("p50_ms").get<double>(), 1.5 * list[0].at("p50_ms").get<double>()) << list;
     const auto work = [&](std::size_t i) {

@@ -145,7 +145,8 @@ bool eventually(const std::function<bool()>& condition, double seconds) {
 std::string status_of(pid_t pid, const std::string& field) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/status");
     for (std::string line; std::getline(file, line);)
-        if (line.starts_with(field + ":")) return line.substr(line.find_last_of(" \t") + 1);
+        if (line.starts_with(field + ":"))
+            return line.substr(line.find_first_not_of(" \t", field.size() + 1));
     return "";
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <limits>
 
 #include "api/describe.h"
 #include "core/file_guard.h"
@@ -120,8 +119,11 @@ std::string ServedModel::label(std::size_t index) const {
 }
 
 std::size_t ServedModel::longest_label() const {
-    std::size_t longest = label(std::numeric_limits<std::size_t>::max()).size();
-    for (const std::string& name : classifier_.classes()) longest = std::max(longest, name.size());
+    const std::vector<std::string>& names = classifier_.classes();
+    const TapInfo* logits = tap("logits");
+    const std::size_t classes = logits == nullptr ? 0 : std::size_t(logits->shape[1]);
+    std::size_t longest = names.size() < classes ? label(classes).size() : 0;
+    for (const std::string& name : names) longest = std::max(longest, name.size());
     return longest;
 }
 

@@ -98,9 +98,9 @@ void check_finite(const Tensor& values, const std::string& name, const InferRequ
 
 }  // namespace
 
-std::uint64_t answer_bytes(const InferRequest& request, const ServedModel& model) {
+std::uint64_t answer_bytes(const InferRequest& request, const ServedModel& model,
+                           std::uint64_t images) {
     constexpr std::uint64_t kAround = 1024, kNumber = 16, kEscaped = 6, kRank = 64;
-    const std::uint64_t images = request.count();
     std::uint64_t bytes = kAround + kEscaped * (request.id.size() + model.name().size());
     for (const RequestedOutput& wanted : request.outputs) {
         const Shape& shape = model.tap(wanted.name)->shape;
@@ -121,7 +121,8 @@ Response infer_response(const InferRequest& request, const ServedModel& model,
                         const std::map<std::string, Tensor>& outputs) {
     Response response;
     std::string& body = response.body;
-    body.reserve(answer_bytes(request, model));
+    const Tensor& any = outputs.begin()->second;
+    body.reserve(answer_bytes(request, model, std::uint64_t(any.shape()[0])));
     body += fmt::format("{{\"model_name\":{},\"model_version\":{}", json_text(model.name()),
                         json_text(model.version()));
     if (!request.id.empty()) body += ",\"id\":" + json_text(request.id);

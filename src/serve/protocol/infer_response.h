@@ -13,7 +13,8 @@
 namespace cait::serve {
 
 // Bytes of the answer, at most or nearly so: known before anything is computed.
-std::uint64_t answer_bytes(const InferRequest& request, const ServedModel& model);
+std::uint64_t answer_bytes(const InferRequest& request, const ServedModel& model,
+                           std::uint64_t images);
 
 // Throws where an output is not finite: HttpError(400) where values that were sent are so large
 // that they are to blame, Error otherwise.

@@ -78,7 +78,7 @@ void infer(Service& service, Call call) {
         std::move(call), model, [&service, model](Request& request, const Intake& images) {
             Parameters(request.target).allow({});
             auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
-            const std::uint64_t answer = answer_bytes(*parsed, *model);
+            const std::uint64_t answer = answer_bytes(*parsed, *model, parsed->count());
             service.check_answer(answer);
             request.need(answer, "answer");
             Work work{.taps = parsed->taps(),

@@ -152,8 +152,8 @@ const std::vector<Case>& cases() {
              return 0.25 * (binary(a, k.hot) + binary(b, k.hot) + binary(a, b.detach().sigmoid()) +
                             binary(b, a.detach().sigmoid()));
          }},
-        {"HardTeacher", [](Recipe& r) { r.distill = {.kind = Distillation::hard, .alpha = 0.3}; },
-         true, false,
+        {"HardTeacher",
+         [](Recipe& r) { r.distill.kind = Distillation::hard, r.distill.alpha = 0.3; }, true, false,
          [](const auto& z, const Known& k) {
              const at::Tensor says =
                  at::zeros({kBatch, kClasses}).scatter_(1, k.teacher.argmax(1, true), 1);
@@ -161,7 +161,8 @@ const std::vector<Case>& cases() {
          }},
         {"SoftTeacher",
          [](Recipe& r) {
-             r.distill = {.kind = Distillation::soft, .alpha = 0.3, .temperature = 2};
+             r.distill.kind = Distillation::soft, r.distill.alpha = 0.3;
+             r.distill.temperature = 2;
          },
          false, false,
          [](const auto& z, const Known& k) {

@@ -74,19 +74,17 @@ TEST(ServedModel, KnowsItsOutputs) {
     EXPECT_GE(model->bound(), 5);
 }
 
-TEST(ServedModel, SoManySetsOfOutputsAndNoMore) {
+// One client must not close a way that others take (prepared_sets_test.cpp has the details).
+TEST(ServedModel, AnyNumberOfSetsOfOutputsMayBeAskedFor) {
     const ServedModel model(tiny_source(), tiny_options(), std::make_shared<ModelStats>());
     const std::vector<std::string> names{"features", "logits", "tokens", "class_attention.0",
                                          "self_attention.0"};
-    int refused = 0;
     for (int set = 1; set < 32; ++set) {
         std::vector<std::string> taps;
         for (std::size_t i = 0; i < names.size(); ++i)
             if ((set >> i & 1) != 0) taps.push_back(names[i]);
-        if (refusal_of([&] { model.prepare(taps); }).status == 400) ++refused;
+        EXPECT_EQ(refusal_of([&] { model.prepare(taps); }).status, 0) << set;
     }
-    EXPECT_EQ(refused, 31 - 16);
-    EXPECT_EQ(refusal_of([&] { model.prepare({"logits"}); }).status, 0);  // known
 }
 
 }  // namespace

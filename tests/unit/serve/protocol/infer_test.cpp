@@ -289,16 +289,16 @@ TEST(InferResponse, ItsSizeIsKnownBefore) {
     for (const RequestedOutput& output :
          {RequestedOutput{"logits"}, {"logits", true}, {"logits", false, 3}, {"logits", true, 2}}) {
         request.outputs = {output};
-        const std::uint64_t expected = answer_bytes(request, *tiny_served());
+        const std::uint64_t expected = answer_bytes(request, *tiny_served(), request.count());
         const Response response = infer_response(request, *tiny_served(), {{"logits", values}});
         EXPECT_LE(response.body.size(), expected);
         EXPECT_EQ(response.body.capacity(), expected);  // taken once
         EXPECT_LT(expected, 2 * response.body.size() + 20'000);
     }
     request.outputs = {{"logits"}};
-    const std::uint64_t small = answer_bytes(request, *tiny_served());
+    const std::uint64_t small = answer_bytes(request, *tiny_served(), request.count());
     request.images = Tensor::zeros(DType::f32, {4000, 1});
-    EXPECT_NEAR(double(answer_bytes(request, *tiny_served()) - small), 3960.0 * 3 * 16, 1);
+    EXPECT_NEAR(double(answer_bytes(request, *tiny_served(), request.count()) - small), 3960.0 * 3 * 16, 1);
 }
 
 }  // namespace
