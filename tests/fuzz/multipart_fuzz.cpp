@@ -1,9 +1,11 @@
 // A type and a body, apart at the first line end. Any bytes may be refused with HttpError.
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include "serve/http/message.h"
+#include "serve/memory_account.h"
 #include "serve/protocol/inflate.h"
 #include "serve/protocol/multipart.h"
 
@@ -22,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const cait::serve::HttpError&) {
     }
     try {
-        cait::serve::decoded_body(std::string(body), type, 1 << 20);
+        const auto account = std::make_shared<cait::serve::MemoryAccount>(8 << 20);
+        cait::serve::Charge charge(account);
+        cait::serve::decoded_body(std::string(body), type, 1 << 20, charge);
     } catch (const cait::serve::HttpError&) {
     }
     return 0;
