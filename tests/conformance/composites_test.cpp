@@ -256,7 +256,10 @@ protected:
 TEST_P(Composites, EqualsItsDecomposition) {
     const Outcome direct = run(graph(), Precision::fp32);
     const Outcome primitive = run(decompose(graph()), Precision::fp32);
-    test::expect_within(direct.output, primitive.output, 2e-6, "output");
+    test::expect_within(direct.output, primitive.output,
+                        2e-6 * std::max(1.0, test::deviation(primitive.output.floats())), "output");
+    // What only inference has may leave out a parameter that changes nothing, as the keys' bias.
+    if (GetParam().mode == Mode::infer) return;
     ASSERT_EQ(direct.gradients.size(), primitive.gradients.size());
     for (const auto& [name, gradient] : direct.gradients)
         // An element near 500 has its last bit at 3e-5.

@@ -142,6 +142,7 @@ TEST_F(TrainRun, PredictsAndAttends) {
 TEST_F(TrainRun, DistilsFromAModelOfItsOwn) {
     ASSERT_EQ(cait(recipe("teacher", {"--epochs", "8"})).status, 0);
     std::filesystem::rename(folder_ / "train", folder_ / "right");
+    std::filesystem::create_directory(folder_ / "train");
     for (const auto& [from, to] : {std::pair{"red", "green"}, {"green", "blue"}, {"blue", "red"}})
         std::filesystem::copy(folder_ / "right" / from, folder_ / "train" / to,
                               std::filesystem::copy_options::recursive);

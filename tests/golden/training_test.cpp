@@ -92,7 +92,7 @@ TEST_P(GoldenTraining, TenStepsOfSgdGiveTheSameLosses) {
     }
 }
 
-TEST(GoldenTrainingFiles, NoneIsMissing) { EXPECT_EQ(training_files().size(), 13U); }
+TEST(GoldenTrainingFiles, NoneIsMissing) { EXPECT_EQ(training_files().size(), 14U); }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenTraining, testing::ValuesIn(training_files()),
                          [](const auto& i) { return i.param; });
