@@ -108,7 +108,7 @@ LineChart line_chart(const std::string& name, const std::string& title, const st
             .y_label = y_label};
 }
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
 }  // namespace
 
@@ -145,7 +145,7 @@ Finding analyze_resolution(const AnalyzeArguments& arguments, std::vector<Subjec
                                           fmt::format("{} pixels", size));
                 right.points.emplace_back(double(size), share);
                 point["top1"] = share;
-                shown = percent(share);
+                shown = percent_text(share);
             }
             finding.section.table.push_back(
                 {subject.name(), fmt::format("{}", size), fmt::format("{:.1f}", mib), shown});
@@ -187,7 +187,7 @@ Finding analyze_crop(const AnalyzeArguments& arguments, std::vector<Subject>& su
             series.points.emplace_back(ratio, share);
             points.push_back({{"ratio", ratio}, {"top1", share}});
             finding.section.table.push_back(
-                {subject.name(), fmt::format("{}", ratio), percent(share)});
+                {subject.name(), fmt::format("{}", ratio), percent_text(share)});
         }
         chart.series.push_back(std::move(series));
         finding.numbers.push_back({{"model", subject.name()},
@@ -275,7 +275,7 @@ Finding analyze_cost(const AnalyzeArguments& arguments, std::vector<Subject>& su
         if (one.speed) json["images_per_second"] = one.speed->images_per_second;
         finding.numbers.push_back(std::move(json));
         finding.section.table.push_back(
-            {one.name, percent(one.top1), fmt::format("{:.2f}", double(one.info.macs) * 1e-9),
+            {one.name, percent_text(one.top1), fmt::format("{:.2f}", double(one.info.macs) * 1e-9),
              fmt::format("{:.2f}", double(one.info.params) * 1e-6),
              fmt::format("{:.1f}", double(one.info.inference_bytes) / kMib),
              one.speed ? fmt::format("{:.1f}", one.speed->images_per_second) : ""});
@@ -331,8 +331,8 @@ Finding analyze_second(const AnalyzeArguments& arguments, std::vector<Subject>& 
         nlohmann::json json{{"model", one.name}, {"first", one.x}, {"second", one.y}};
         if (fit) json["above_the_line"] = one.y - fit->at(one.x);
         finding.numbers["models"].push_back(std::move(json));
-        finding.section.table.push_back(
-            {one.name, percent(one.x), percent(one.y), fit ? percent(one.y - fit->at(one.x)) : ""});
+        finding.section.table.push_back({one.name, percent_text(one.x), percent_text(one.y),
+                                         fit ? percent_text(one.y - fit->at(one.x)) : ""});
     }
     if (fit)
         finding.numbers["fit"] = {{"slope", fit->slope}, {"offset", fit->offset}, {"r2", fit->r2}};

@@ -30,7 +30,7 @@ struct Analysis {
     Finding (*find)(const AnalyzeArguments&, std::vector<Subject>&);
 };
 
-constexpr std::array<Analysis, 9> kAnalyses = {{
+constexpr std::array<Analysis, 9> kAnalysisSteps = {{
     {"residual", Needs::images, analyze_residual},
     {"layerscale", Needs::nothing, analyze_layerscale},
     {"filters", Needs::nothing, analyze_filters},
@@ -132,11 +132,11 @@ void write_text(const fs::path& path, const std::string& text) {
 void check_analyses(const AnalyzeArguments& arguments) {
     if (arguments.all()) return;
     std::vector<std::string> known;
-    for (const Analysis& one : kAnalyses) known.emplace_back(one.name);
+    for (const Analysis& one : kAnalysisSteps) known.emplace_back(one.name);
     for (const std::string& name : arguments.what) {
         const auto found = std::ranges::find(
-            kAnalyses, name, [](const Analysis& one) { return std::string(one.name); });
-        if (found == kAnalyses.end())
+            kAnalysisSteps, name, [](const Analysis& one) { return std::string(one.name); });
+        if (found == kAnalysisSteps.end())
             throw UsageError(fmt::format("--what: expected all or some of {}; found '{}'",
                                          fmt::join(known, ", "), name));
         if (const std::string why = missing(*found, arguments); !why.empty())
@@ -171,7 +171,7 @@ void run(const AnalyzeArguments& arguments, const Invocation& invocation) {
     std::vector<AnalysisSection> sections;
     nlohmann::json numbers{{"models", models_json(subjects)},
                            {"analyses", nlohmann::json::object()}};
-    for (const Analysis& analysis : kAnalyses) {
+    for (const Analysis& analysis : kAnalysisSteps) {
         const std::string name = analysis.name;
         if (!arguments.all() && std::ranges::count(arguments.what, name) == 0) continue;
         try {

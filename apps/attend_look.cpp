@@ -12,7 +12,7 @@ namespace cait::app {
 
 namespace {
 
-constexpr double kListed = 0.1;  // probability above which a class is named (figure 3.10)
+constexpr double kListedPatches = 0.1;  // probability above which a class is named (figure 3.10)
 
 std::span<const float> row(const Tensor& tensor, std::size_t index) {
     const std::size_t size = tensor.floats().size() / std::size_t(tensor.shape()[0]);
@@ -125,10 +125,11 @@ std::vector<Look> Looker::look(const std::vector<std::string>& names) const {
         if (classifies) {
             const std::span<const float> logits = row(outputs.at("logits"), i);
             check_finite_logits(logits, fmt::format("{}: {}", weights_, names[i]));
-            constexpr auto kMost = std::size_t(1 / kListed);
+            constexpr auto kMost = std::size_t(1 / kListedPatches);
             top = top_predictions(model_, logits, kMost);
             for (const Prediction& one : top)
-                if (look.classes.empty() || one.probability > kListed) look.classes.push_back(one);
+                if (look.classes.empty() || one.probability > kListedPatches)
+                    look.classes.push_back(one);
         }
         if (wanted_.empty()) {
             const AttentionMap map = attention_rollout(model_, *executor_, prepared(i, 1));

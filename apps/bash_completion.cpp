@@ -17,7 +17,7 @@ std::string command_paths(std::span<const CommandWords> commands) {
 }
 
 // The values of options: those that are known, none (so: files) for the others.
-std::string value_cases(const CommandWords& command) {
+std::string bash_value_cases(const CommandWords& command) {
     std::string text;
     for (const OptionWords& option : command.options)
         if (!option.positional && !option.value.empty())
@@ -42,7 +42,7 @@ std::string argument_case(const CommandWords& command) {
 std::string bash_completion(std::span<const CommandWords> commands) {
     std::string values, arguments;
     for (const CommandWords& command : commands) {
-        values += value_cases(command);
+        values += bash_value_cases(command);
         arguments += argument_case(command);
     }
     return fmt::format(R"(# bash completion for cait; made by `cait completion bash`

@@ -48,7 +48,7 @@ void add_threads_option(CLI::App& command, int& threads) {
         ->capture_default_str();
 }
 
-nlohmann::json to_json(std::span<const BadImage> images) {
+nlohmann::json bad_images_json(std::span<const BadImage> images) {
     nlohmann::json list = nlohmann::json::array();
     for (const BadImage& image : images)
         list.push_back({{"index", image.index}, {"name", image.name}, {"reason", image.reason}});

@@ -32,6 +32,6 @@ struct DataArguments {
 
 void add_threads_option(CLI::App& command, int& threads);  // default: all cores
 
-nlohmann::json to_json(std::span<const BadImage> images);
+nlohmann::json bad_images_json(std::span<const BadImage> images);
 
 }  // namespace cait::app

@@ -25,8 +25,8 @@ struct StatsArguments {
     int threads = 1;
 };
 
-constexpr std::size_t kListed = 30;  // so many classes are listed in full …
-constexpr std::size_t kEnds = 10;    // … and of more only the largest and the smallest
+constexpr std::size_t kListedClasses = 30;  // so many classes are listed in full …
+constexpr std::size_t kEnds = 10;           // … and of more only the largest and the smallest
 constexpr std::size_t kBadListed = 20;
 constexpr std::size_t kNameWidth = 40;   // longer names are cut
 constexpr std::size_t kPlainWidth = 80;  // where there is no terminal
@@ -37,8 +37,8 @@ std::size_t output_width() {
     return size.ws_col;
 }
 
-nlohmann::json to_json(const Spread& spread) {
-    return {{"least", spread.least}, {"median", spread.median}, {"most", spread.most}};
+nlohmann::json to_json(const SideRange& range) {
+    return {{"least", range.least}, {"median", range.median}, {"most", range.most}};
 }
 
 nlohmann::json to_json(const std::string& uri, const Dataset& dataset,
@@ -53,7 +53,7 @@ nlohmann::json to_json(const std::string& uri, const Dataset& dataset,
             {"height", to_json(found.height)},
             {"mean", found.mean},
             {"std", found.std},
-            {"unreadable", app::to_json(found.bad)}};
+            {"unreadable", app::bad_images_json(found.bad)}};
 }
 
 std::string cut_name(std::string_view name) {
@@ -63,7 +63,7 @@ std::string cut_name(std::string_view name) {
 void print_classes(const Dataset& dataset, const std::vector<std::size_t>& counts) {
     std::vector<std::size_t> order(counts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const bool some = counts.size() > kListed;
+    const bool some = counts.size() > kListedClasses;
     if (some)
         std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return counts[i]; });
     const std::size_t most = std::ranges::max(counts);
@@ -99,8 +99,8 @@ void print_text(const std::string& uri, const Dataset& dataset, const DatasetSta
     print_out("{}\n{} images in {} classes of {} to {}\n\n", uri, found.images,
               found.per_class.size(), least, most);
     print_out("{:<12} {:>8} {:>8} {:>8}\n", "", "least", "median", "most");
-    for (const auto& [name, spread] : {std::pair{"width", found.width}, {"height", found.height}})
-        print_out("{:<12} {:>8} {:>8} {:>8}\n", name, spread.least, spread.median, spread.most);
+    for (const auto& [name, range] : {std::pair{"width", found.width}, {"height", found.height}})
+        print_out("{:<12} {:>8} {:>8} {:>8}\n", name, range.least, range.median, range.most);
     print_out("{:<12} {:>8} {:>8} {:>8}\n", "", "red", "green", "blue");
     for (const auto& [name, v] : {std::pair{"mean", found.mean}, {"std", found.std}})
         print_out("{:<12} {:>8.4f} {:>8.4f} {:>8.4f}\n", name, v[0], v[1], v[2]);

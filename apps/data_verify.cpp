@@ -48,7 +48,7 @@ void run(const VerifyArguments& arguments) {
         const std::vector<std::string> damage = damage_of(part);
         list.push_back({{"dataset", part},
                         {"images", dataset->size()},
-                        {"unreadable", to_json(bad)},
+                        {"unreadable", bad_images_json(bad)},
                         {"damaged", damage}});
         if (!arguments.data.json) {
             for (const BadImage& image : bad) print_out("{}\n", image.reason);

@@ -2,22 +2,12 @@
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
+#include "data/sources/csv_reader.h"
 #include "eval.h"
 
 namespace cait::app {
 
 namespace {
-
-// A field as RFC 4180 has it: in quotes where it would otherwise be taken for something else.
-std::string field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"') quoted += '"';
-        quoted += c;
-    }
-    return quoted + '"';
-}
 
 std::string labels_of(const Dataset& dataset, std::size_t index) {
     std::string text;
@@ -38,11 +28,11 @@ void write_predictions(const std::string& file, const Evaluated& one) {
     for (std::size_t position = 0; position < one.evaluation.indices.size(); ++position) {
         const std::size_t index = one.evaluation.indices[position];
         const auto path = one.dataset->file(index);
-        line = field(path ? path->string() : one.dataset->name(index)) + "," +
-               field(labels_of(*one.dataset, index));
+        line = csv_field(path ? path->string() : one.dataset->name(index)) + "," +
+               csv_field(labels_of(*one.dataset, index));
         for (const RankedClass& answer : metrics.answers(position))
             line += fmt::format(",{},{:.6f}",
-                                field(one.dataset->classes().at(std::size_t(answer.index))),
+                                csv_field(one.dataset->classes().at(std::size_t(answer.index))),
                                 answer.probability);
         table.write(line + "\n");
     }

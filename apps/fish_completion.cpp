@@ -8,7 +8,7 @@ namespace cait::app {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
     std::string result = "'";
     for (const char c : text) {
         if (c == '\'' || c == '\\') result += '\\';
@@ -24,12 +24,13 @@ std::string condition(const CommandWords& command) {
 std::string line(const CommandWords& command, const OptionWords& option) {
     const std::string words = fmt::format("{}", fmt::join(option.choices, " "));
     if (option.positional)
-        return words.empty() ? "" : fmt::format("{} -a {}\n", condition(command), quoted(words));
+        return words.empty() ? ""
+                             : fmt::format("{} -a {}\n", condition(command), fish_quoted(words));
     std::string values;
     if (!option.value.empty())
-        values = words.empty() ? " -r -F" : fmt::format(" -x -a {}", quoted(words));
+        values = words.empty() ? " -r -F" : fmt::format(" -x -a {}", fish_quoted(words));
     return fmt::format("{} -l {}{} -d {}\n", condition(command), option.name.substr(2), values,
-                       quoted(option.help));
+                       fish_quoted(option.help));
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ std::string fish_completion(std::span<const CommandWords> commands) {
                                          : command.path + " " + last_word(one.path);
             if (!one.path.empty() && one.path == full)
                 lines += fmt::format("{} -a {} -d {}\n", condition(command), last_word(one.path),
-                                     quoted(one.summary));
+                                     fish_quoted(one.summary));
         }
     }
     return fmt::format(R"(# fish completion for cait; made by `cait completion fish`

@@ -14,7 +14,7 @@ namespace cait::app {
 
 namespace {
 
-constexpr int kDataError = 1;
+constexpr int kCannotWrite = 1;
 constexpr int kReaderLeft = 128 + SIGPIPE;
 
 // Why stdout could not be written, the first time; 0: it could.
@@ -47,7 +47,7 @@ int finish_output(int status) noexcept {
     if (problem != EPIPE)
         print_error("cait: cannot write the output to stdout: {}\n", std::strerror(problem));
     if (status != 0) return status;
-    return problem == EPIPE ? kReaderLeft : kDataError;
+    return problem == EPIPE ? kReaderLeft : kCannotWrite;
 }
 
 bool output_lost() noexcept { return out_problem != 0; }

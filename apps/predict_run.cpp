@@ -25,13 +25,13 @@ namespace cait::app {
 namespace {
 
 // Images in the order in which they are answered, and what they are where that is known.
-struct Subject {
+struct PredictSubject {
     DatasetPtr images;
     std::vector<std::optional<std::string>> labels;
 };
 
-Subject subject_of(const PredictArguments& arguments, const Model& model) {
-    Subject subject;
+PredictSubject subject_of(const PredictArguments& arguments, const Model& model) {
+    PredictSubject subject;
     if (!arguments.pictures.data.empty()) {
         subject.images = arguments.pictures.drawn();
         for (std::size_t i = 0; i < subject.images->size(); ++i)
@@ -74,7 +74,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
                       arguments.model.model);
     const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
-    const Subject subject = subject_of(arguments, model);
+    const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);
     const auto executor = make_executor(model, arguments.executor);
     const FlipExecutor both(*executor);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kAnalyses{"pca", "tsne", "granularity", "separability"};
+const std::vector<std::string> kStudyAnalyses{"pca", "tsne", "granularity", "separability"};
 
 // What belongs to one analysis does not go without it.
 void check_options(const StudyArguments& arguments) {
@@ -141,7 +141,7 @@ void add_study_command(CLI::App& app, const Invocation& invocation) {
                      "accuracy and mAP at every level of the labels, and by the level that models "
                      "were trained at; separability: telling random labels apart")
         ->type_name("ANALYSIS")
-        ->check(CLI::IsMember(kAnalyses))
+        ->check(CLI::IsMember(kStudyAnalyses))
         ->required();
     command
         ->add_option("--weights", arguments->weights,

@@ -26,7 +26,7 @@ namespace cait::app {
 namespace {
 
 // All that the models are shown, and what is asked about it.
-struct Subject {
+struct StudySubject {
     Side images;
     std::optional<Side> queries;  // none: the images themselves
     std::vector<std::string> levels;
@@ -48,7 +48,7 @@ KnnRule rule_of(const StudyArguments& arguments) {
 }
 
 // Requests that cannot be met are found before a model is run.
-void check(const StudyArguments& arguments, const Subject& subject) {
+void check(const StudyArguments& arguments, const StudySubject& subject) {
     const DatasetPtr& images = subject.images.subject.images;
     if (!arguments.level.empty()) check_level(images, arguments.level);
     if (arguments.asks("separability")) {
@@ -74,8 +74,8 @@ void check(const StudyArguments& arguments, const Subject& subject) {
                                      there, arguments.data, most));
 }
 
-Subject open_subject(const StudyArguments& arguments) {
-    Subject subject;
+StudySubject open_subject(const StudyArguments& arguments) {
+    StudySubject subject;
     subject.images.subject = EmbedSubject::of_data(arguments.data, Split::train);
     const Dataset& images = *subject.images.subject.images;
     const bool parts = dataset_parts(arguments.data).size() > 1;
@@ -91,7 +91,7 @@ Subject open_subject(const StudyArguments& arguments) {
 }
 
 // The level whose classes are those that the model answers with.
-std::string trained_level(const Model& model, const Subject& subject) {
+std::string trained_level(const Model& model, const StudySubject& subject) {
     std::vector<std::string> own = model.classes();
     std::ranges::sort(own);
     for (const std::string& name : subject.levels) {
@@ -136,8 +136,8 @@ void note(Study& study, const std::string& text) {
     study.notes.push_back(text);
 }
 
-void draw_map(const StudyArguments& arguments, Subject& subject, const Vectors& unit, Study& study,
-              StudiedModel& result) {
+void draw_map(const StudyArguments& arguments, StudySubject& subject, const Vectors& unit,
+              Study& study, StudiedModel& result) {
     const std::vector<std::size_t> chosen = chosen_rows(arguments, unit.rows);
     if (study.map_indices.empty()) {
         if (chosen.size() < unit.rows)
@@ -163,7 +163,7 @@ void draw_map(const StudyArguments& arguments, Subject& subject, const Vectors& 
 }
 
 // (images, classes): what the model's own classifier says, where it knows the classes to split.
-std::vector<double> coarse_answers(const Subject& subject, const Model& model, Study& study,
+std::vector<double> coarse_answers(const StudySubject& subject, const Model& model, Study& study,
                                    StudiedModel& result) {
     try {
         if (subject.images.logits.rows == 0) throw Error("no classifier");
@@ -179,7 +179,7 @@ std::vector<double> coarse_answers(const Subject& subject, const Model& model, S
     }
 }
 
-void separate(const StudyArguments& arguments, const Subject& subject, const Model& model,
+void separate(const StudyArguments& arguments, const StudySubject& subject, const Model& model,
               Study& study, StudiedModel& result) {
     const LabelLevel level = subject.images.level(subject.coarse);
     study.coarse = subject.coarse;
@@ -200,7 +200,7 @@ void separate(const StudyArguments& arguments, const Subject& subject, const Mod
                          result.name, missed, result.draws.size(), LbfgsOptions().iterations));
 }
 
-void look_at(const StudyArguments& arguments, Subject& subject, const Embedder& embedder,
+void look_at(const StudyArguments& arguments, StudySubject& subject, const Embedder& embedder,
              Study& study, StudiedModel& result) {
     const bool has_classifier = embedder.model().spec().architecture->common().classes > 0;
     subject.images.embed(embedder, "images", arguments.asks("separability") && has_classifier);
@@ -257,7 +257,7 @@ void name_models(const std::vector<std::string>& labels, std::vector<StudiedMode
 }  // namespace
 
 Study run_study(const StudyArguments& arguments) {
-    Subject subject = open_subject(arguments);
+    StudySubject subject = open_subject(arguments);
     Study study;
     study.data = arguments.data;
     study.test =

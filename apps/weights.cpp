@@ -22,7 +22,7 @@ struct ListArguments {
     bool json = false;
 };
 
-struct GetArguments {
+struct WeightsGetArguments {
     std::string model;
     std::string out;
 };
@@ -76,7 +76,7 @@ void list(const ListArguments& arguments) {
     print_out("\n{} files, kept in {}\n", found.size(), cache.string());
 }
 
-void get(const GetArguments& arguments) {
+void get(const WeightsGetArguments& arguments) {
     const std::size_t colon = std::min(arguments.model.find(':'), arguments.model.size());
     const PublishedWeights& weights =
         find_published(arguments.model.substr(0, colon),
@@ -107,7 +107,7 @@ void add_get(CLI::App& weights) {
         weights, "get", "Fetch the weights of a model, check them and print where they are",
         "cait weights get cait_s24_224\n"
         "  cait weights get deit3_base_patch16_224:21k --out base.pth");
-    auto arguments = std::make_shared<GetArguments>();
+    auto arguments = std::make_shared<WeightsGetArguments>();
     command->add_option("model", arguments->model, "A name from `cait weights list`")
         ->type_name("MODEL[:VARIANT]")
         ->required();

@@ -8,7 +8,7 @@ namespace cait::app {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string zsh_quoted(std::string_view text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return result + "'";
@@ -16,10 +16,10 @@ std::string quoted(std::string_view text) {
 
 // 'word:explanation', where a colon of the word would end it.
 std::string described(const std::string& word, const std::string& help) {
-    return quoted(fmt::format("{}:{}", word, help));
+    return zsh_quoted(fmt::format("{}:{}", word, help));
 }
 
-std::string value_cases(const CommandWords& command) {
+std::string zsh_value_cases(const CommandWords& command) {
     std::string text;
     for (const OptionWords& option : command.options)
         if (!option.positional && !option.value.empty())
@@ -54,7 +54,7 @@ std::string zsh_completion(std::span<const CommandWords> commands) {
     for (const CommandWords& command : commands) {
         if (!command.path.empty())
             paths += fmt::format("{}'{}'", paths.empty() ? "" : "|", command.path);
-        values += value_cases(command);
+        values += zsh_value_cases(command);
         arguments += argument_case(command, commands);
     }
     return fmt::format(R"(#compdef cait

@@ -19,6 +19,46 @@ function(cait_target name)
   endif()
 endfunction()
 
+# cait_unity(target [files]): compiles the sources of one folder together, at most `files` (16) at a time, so that the
+# headers they share are parsed once. A file must therefore not use a name of another file's anonymous namespace
+# for something else. -DCAIT_UNITY=OFF compiles one by one: better while one file is being worked on.
+function(cait_unity target)
+  if(NOT CAIT_UNITY)
+    return()
+  endif()
+  set(most 16)
+  if(ARGC GREATER 1)
+    set(most ${ARGV1})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # What another file of the unit calls its own is no shadow, and no header.
+  target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local -Wno-subobject-linkage)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(folder)
+  foreach(source IN LISTS sources)
+    get_filename_component(here ${source} DIRECTORY)
+    if(NOT here STREQUAL folder OR count EQUAL most)
+      if(NOT here STREQUAL folder)
+        set(part 0)
+      endif()
+      math(EXPR part "${part} + 1")
+      set(folder "${here}")
+      set(count 0)
+      string(MAKE_C_IDENTIFIER "${target}_${here}_${part}" group)
+    endif()
+    math(EXPR count "${count} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
+
+# cait_test_program(target level): what only checks need not be fast itself, and compiles in half the time.
+function(cait_test_program target level)
+  cait_target(${target})
+  cait_unity(${target})
+  target_compile_options(${target} PRIVATE -O${level})
+endfunction()
+
 # Recompiling what has not changed is what takes longest in a clean tree. The sloppiness lets ccache
 # serve files that use a precompiled header; paths relative to the tree let one clone serve another.
 find_program(CAIT_CCACHE ccache)

@@ -82,7 +82,7 @@ struct Sums {
     }
 };
 
-Spread spread(std::vector<std::int64_t> values) {
+SideRange range_of(std::vector<std::int64_t> values) {
     if (values.empty()) return {};
     std::ranges::sort(values);
     return {values.front(), values[values.size() / 2], values.back()};
@@ -108,8 +108,8 @@ DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options)
         });
     std::erase(widths, 0);
     std::erase(heights, 0);
-    result.width = spread(std::move(widths));
-    result.height = spread(std::move(heights));
+    result.width = range_of(std::move(widths));
+    result.height = range_of(std::move(heights));
 
     Sums total;
     for (const Sums& sums : per_worker) {

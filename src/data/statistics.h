@@ -12,17 +12,17 @@
 
 namespace cait {
 
-struct Spread {
+struct SideRange {
     std::int64_t least = 0;
     std::int64_t median = 0;
     std::int64_t most = 0;
-    bool operator==(const Spread&) const = default;
+    bool operator==(const SideRange&) const = default;
 };
 
 struct DatasetStatistics {
     std::size_t images = 0;
     std::vector<std::size_t> per_class;  // in the order of Dataset::classes(); also the bad ones
-    Spread width, height;                // of the images that can be read
+    SideRange width, height;             // of the images that can be read
     // Over all pixels, on a scale from 0 to 1.
     std::array<double, 3> mean{}, std{};
     std::vector<BadImage> bad;  // by index

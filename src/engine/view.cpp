@@ -123,4 +123,8 @@ View broadcast(const View& view, const std::vector<Index>& extents) {
     return result;
 }
 
+std::vector<Index> channels_last(const std::vector<Index>& extents) {
+    return {1, extents[2] * extents[0], extents[0]};
+}
+
 }  // namespace cait::engine

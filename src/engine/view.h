@@ -52,4 +52,7 @@ std::optional<RowView> as_rows(const View& view);
 // larger one of `extents` are repeated.
 View broadcast(const View& view, const std::vector<Index>& extents);
 
+// Strides of [channels, height, width] where the channels of a pixel lie together.
+std::vector<Index> channels_last(const std::vector<Index>& extents);
+
 }  // namespace cait::engine

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "cait/error.h"
+#include "core/text.h"
 
 namespace cait {
 
@@ -38,9 +39,7 @@ struct ContentRange {
 
 bool parse_range(std::string_view header, ContentRange& range) {
     constexpr std::string_view kName = "content-range:";
-    const bool named = std::ranges::equal(
-        header.substr(0, kName.size()), kName,
-        [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+    const bool named = equals_ignoring_case(header.substr(0, kName.size()), kName);
     const std::size_t digits = header.find_first_of("0123456789");
     const std::size_t slash = header.find('/');
     if (!named || digits > slash || slash == std::string_view::npos) return false;

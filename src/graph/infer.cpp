@@ -11,7 +11,7 @@ namespace cait {
 
 namespace {
 
-using Inputs = std::span<const Shape>;
+using InputShapes = std::span<const Shape>;
 
 template <class Op, class... Args>
 [[noreturn]] void reject(const Op&, fmt::format_string<Args...> text, Args&&... args) {
@@ -19,7 +19,7 @@ template <class Op, class... Args>
 }
 
 template <class Op>
-void expect_count(const Op& op, Inputs in, std::size_t least, std::size_t most) {
+void expect_count(const Op& op, InputShapes in, std::size_t least, std::size_t most) {
     if (in.size() < least || in.size() > most)
         reject(op, "expected {} to {} inputs, got {}", least, most, in.size());
 }
@@ -60,10 +60,10 @@ Shape broadcast(const Op& op, const Shape& a, const Shape& b) {
     return result;
 }
 
-Shape infer(const op::Input& op, Inputs) { reject(op, "has no shape rule"); }
-Shape infer(const op::Param& op, Inputs) { reject(op, "has no shape rule"); }
+Shape infer(const op::Input& op, InputShapes) { reject(op, "has no shape rule"); }
+Shape infer(const op::Param& op, InputShapes) { reject(op, "has no shape rule"); }
 
-Shape infer(const op::Linear& op, Inputs in) {
+Shape infer(const op::Linear& op, InputShapes in) {
     expect_count(op, in, 2, 3);
     expect_rank(op, "a weight", in[1], 2);
     if (in[0].rank() < 1 || in[0][-1] != in[1][1])
@@ -74,7 +74,7 @@ Shape infer(const op::Linear& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::MatMul& op, Inputs in) {
+Shape infer(const op::MatMul& op, InputShapes in) {
     expect_count(op, in, 2, 2);
     const Shape &a = in[0], &b = in[1];
     if (a.rank() < 2 || a.rank() != b.rank())
@@ -92,7 +92,7 @@ Shape infer(const op::MatMul& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::Conv2d& op, Inputs in) {
+Shape infer(const op::Conv2d& op, InputShapes in) {
     expect_count(op, in, 2, 3);
     expect_rank(op, "an image batch", in[0], 4);
     expect_rank(op, "a weight", in[1], 4);
@@ -109,28 +109,28 @@ Shape infer(const op::Conv2d& op, Inputs in) {
     return {in[0][0], in[1][0], extent(in[0][2], in[1][2]), extent(in[0][3], in[1][3])};
 }
 
-Shape infer(const op::Add& op, Inputs in) {
+Shape infer(const op::Add& op, InputShapes in) {
     expect_count(op, in, 2, 2);
     return broadcast(op, in[0], in[1]);
 }
 
-Shape infer(const op::Mul& op, Inputs in) {
+Shape infer(const op::Mul& op, InputShapes in) {
     expect_count(op, in, 2, 2);
     return broadcast(op, in[0], in[1]);
 }
 
 template <class Op>
-Shape same_as_input(const Op& op, Inputs in) {
+Shape same_as_input(const Op& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     return in[0];
 }
 
-Shape infer(const op::Scale& op, Inputs in) { return same_as_input(op, in); }
-Shape infer(const op::Activation& op, Inputs in) { return same_as_input(op, in); }
-Shape infer(const op::DropPath& op, Inputs in) { return same_as_input(op, in); }
-Shape infer(const op::Dropout& op, Inputs in) { return same_as_input(op, in); }
+Shape infer(const op::Scale& op, InputShapes in) { return same_as_input(op, in); }
+Shape infer(const op::Activation& op, InputShapes in) { return same_as_input(op, in); }
+Shape infer(const op::DropPath& op, InputShapes in) { return same_as_input(op, in); }
+Shape infer(const op::Dropout& op, InputShapes in) { return same_as_input(op, in); }
 
-Shape infer(const op::MixTokens& op, Inputs in) {
+Shape infer(const op::MixTokens& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     expect_rank(op, "tokens by row and column", in[0], 4);
     if (op.cell < 1 || in[0][1] % op.cell != 0 || in[0][2] % op.cell != 0)
@@ -138,12 +138,12 @@ Shape infer(const op::MixTokens& op, Inputs in) {
     return in[0];
 }
 
-Shape infer(const op::Softmax& op, Inputs in) {
+Shape infer(const op::Softmax& op, InputShapes in) {
     axis_of(op, op.axis, in[0]);
     return same_as_input(op, in);
 }
 
-Shape infer(const op::Reshape& op, Inputs in) {
+Shape infer(const op::Reshape& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     if (op.shape.has_batch() != in[0].has_batch() || op.shape.count() != in[0].count())
         reject(op, "expected as many elements as {}, got {}", in[0].to_string(),
@@ -151,7 +151,7 @@ Shape infer(const op::Reshape& op, Inputs in) {
     return op.shape;
 }
 
-Shape infer(const op::Permute& op, Inputs in) {
+Shape infer(const op::Permute& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     std::vector<std::int64_t> sorted = op.order;
     std::ranges::sort(sorted);
@@ -164,7 +164,7 @@ Shape infer(const op::Permute& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::Concat& op, Inputs in) {
+Shape infer(const op::Concat& op, InputShapes in) {
     if (in.empty()) reject(op, "expected at least one input");
     const std::size_t axis = axis_of(op, op.axis, in[0]);
     Shape result = in[0];
@@ -177,7 +177,7 @@ Shape infer(const op::Concat& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::Slice& op, Inputs in) {
+Shape infer(const op::Slice& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     const auto axis = std::int64_t(axis_of(op, op.axis, in[0]));
     if (op.begin < 0 || op.end <= op.begin || op.end > in[0][axis])
@@ -188,7 +188,7 @@ Shape infer(const op::Slice& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::Expand& op, Inputs in) {
+Shape infer(const op::Expand& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     if (in[0].rank() < 1 || in[0][0] != 1)
         reject(op, "expected a first extent of 1, got {}", in[0].to_string());
@@ -197,7 +197,7 @@ Shape infer(const op::Expand& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::Reduce& op, Inputs in) {
+Shape infer(const op::Reduce& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     std::vector<bool> reduced(in[0].rank(), false);
     for (const std::int64_t axis : op.axes) reduced[axis_of(op, axis, in[0])] = true;
@@ -211,7 +211,7 @@ Shape infer(const op::Reduce& op, Inputs in) {
     return Shape(std::move(extents));
 }
 
-Shape infer(const op::BatchNorm& op, Inputs in) {
+Shape infer(const op::BatchNorm& op, InputShapes in) {
     expect_count(op, in, 5, 5);
     if (in[0].rank() < 2) reject(op, "expected channels on axis 1, got {}", in[0].to_string());
     for (const Shape& statistic : in.subspan(1))
@@ -233,20 +233,20 @@ std::int64_t windows(const Op& op, std::int64_t size, bool ceil = false) {
     return count;
 }
 
-Shape infer(const op::Pool2d& op, Inputs in) {
+Shape infer(const op::Pool2d& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     expect_rank(op, "an image batch", in[0], 4);
     return {in[0][0], in[0][1], windows(op, in[0][2], op.ceil), windows(op, in[0][3], op.ceil)};
 }
 
-Shape infer(const op::Unfold& op, Inputs in) {
+Shape infer(const op::Unfold& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     expect_rank(op, "an image batch", in[0], 4);
     return {in[0][0], in[0][1] * op.kernel * op.kernel,
             windows(op, in[0][2]) * windows(op, in[0][3])};
 }
 
-Shape infer(const op::Fold& op, Inputs in) {
+Shape infer(const op::Fold& op, InputShapes in) {
     expect_count(op, in, 1, 1);
     expect_rank(op, "windows", in[0], 3);
     const std::int64_t area = op.kernel * op.kernel;
@@ -257,7 +257,7 @@ Shape infer(const op::Fold& op, Inputs in) {
     return {in[0][0], in[0][1] / area, op.height, op.width};
 }
 
-Shape infer(const op::LayerNorm& op, Inputs in) {
+Shape infer(const op::LayerNorm& op, InputShapes in) {
     expect_count(op, in, 3, 3);
     expect_shape(op, "a weight", in[1], {in[0][-1]});
     expect_shape(op, "a bias", in[2], {in[0][-1]});
@@ -270,7 +270,7 @@ std::size_t mix_inputs(const op::AttentionOptions& op) {
 
 template <class Op>
 void expect_heads(const Op& op, const op::AttentionOptions& options, std::int64_t dim,
-                  Inputs mixes) {
+                  InputShapes mixes) {
     const std::int64_t heads = options.heads;
     if (heads < 1 || dim % heads != 0)
         reject(op, "expected heads that divide the width {}, got {}", dim, heads);
@@ -281,7 +281,7 @@ void expect_heads(const Op& op, const op::AttentionOptions& options, std::int64_
 }
 
 template <class Op>
-void expect_attention(const Op& op, Inputs in, std::size_t tokens) {
+void expect_attention(const Op& op, InputShapes in, std::size_t tokens) {
     expect_count(op, in, tokens + mix_inputs(op), tokens + mix_inputs(op));
     for (std::size_t i = 0; i < tokens; ++i) expect_rank(op, "tokens", in[i], 3);
     const std::int64_t dim = in[0][-1];
@@ -290,17 +290,17 @@ void expect_attention(const Op& op, Inputs in, std::size_t tokens) {
         expect_shape(op, "keys and values", in[i], {in[0][0], in[1][1], dim});
 }
 
-Shape infer(const op::AttentionMap& op, Inputs in) {
+Shape infer(const op::AttentionMap& op, InputShapes in) {
     expect_attention(op, in, 2);
     return {in[0][0], op.heads, in[0][1], in[1][1]};
 }
 
-Shape infer(const op::Attention& op, Inputs in) {
+Shape infer(const op::Attention& op, InputShapes in) {
     expect_attention(op, in, 3);
     return in[0];
 }
 
-Shape infer(const op::AttentionApply& op, Inputs in) {
+Shape infer(const op::AttentionApply& op, InputShapes in) {
     expect_count(op, in, 2, 2);
     expect_rank(op, "a map", in[0], 4);
     expect_rank(op, "values", in[1], 3);
@@ -310,7 +310,7 @@ Shape infer(const op::AttentionApply& op, Inputs in) {
     return {in[0][0], in[0][2], in[1][2]};
 }
 
-Shape infer(const op::Residual& op, Inputs in) {
+Shape infer(const op::Residual& op, InputShapes in) {
     expect_count(op, in, 2, 3);
     expect_shape(op, "a branch", in[1], in[0]);
     if (in.size() == 3 && in[2] != Shape{in[0][-1]} && in[2] != Shape{1})
@@ -318,7 +318,7 @@ Shape infer(const op::Residual& op, Inputs in) {
     return in[0];
 }
 
-Shape infer(const op::SqueezeExcite& op, Inputs in) {
+Shape infer(const op::SqueezeExcite& op, InputShapes in) {
     expect_count(op, in, 5, 5);
     expect_rank(op, "an image batch", in[0], 4);
     const std::int64_t channels = in[0][1];
@@ -329,7 +329,7 @@ Shape infer(const op::SqueezeExcite& op, Inputs in) {
     return in[0];
 }
 
-Shape infer(const op::Outlook& op, Inputs in) {
+Shape infer(const op::Outlook& op, InputShapes in) {
     expect_count(op, in, 2, 2);
     expect_rank(op, "values", in[0], 4);
     if (op.heads < 1 || in[0][3] % op.heads != 0)
@@ -342,7 +342,7 @@ Shape infer(const op::Outlook& op, Inputs in) {
     return in[0];
 }
 
-Shape infer(const op::PatchEmbed& op, Inputs in) {
+Shape infer(const op::PatchEmbed& op, InputShapes in) {
     expect_count(op, in, 2, 3);
     expect_rank(op, "an image batch", in[0], 4);
     expect_rank(op, "a weight", in[1], 4);
@@ -353,7 +353,7 @@ Shape infer(const op::PatchEmbed& op, Inputs in) {
     return {in[0][0], in[0][2] / op.size, in[0][3] / op.size, in[1][0]};
 }
 
-Shape infer(const op::ConvUnit& op, Inputs in) {
+Shape infer(const op::ConvUnit& op, InputShapes in) {
     const std::size_t count = 2 + std::size_t(op.bias) + std::size_t(op.residual);
     expect_count(op, in, count, count);
     const Shape result = infer(static_cast<const op::Conv2d&>(op), in.first(op.bias ? 3 : 2));
@@ -361,7 +361,7 @@ Shape infer(const op::ConvUnit& op, Inputs in) {
     return result;
 }
 
-Shape infer(const op::ClassAttention& op, Inputs in) {
+Shape infer(const op::ClassAttention& op, InputShapes in) {
     expect_count(op, in, 4, 5);
     for (const Shape& tokens : in.first(2)) expect_rank(op, "tokens", tokens, 3);
     const std::int64_t dim = in[0][2];
@@ -373,7 +373,7 @@ Shape infer(const op::ClassAttention& op, Inputs in) {
     return in[0];
 }
 
-Shape infer(const op::PatchMix& op, Inputs in) {
+Shape infer(const op::PatchMix& op, InputShapes in) {
     expect_count(op, in, 2, 3);
     expect_rank(op, "tokens", in[0], 3);
     expect_rank(op, "a weight", in[1], 2);
@@ -385,7 +385,7 @@ Shape infer(const op::PatchMix& op, Inputs in) {
 
 // An MLP's second map takes what its first gives; attention makes D of the 3D that qkv gives.
 template <class Op>
-Shape infer_branch(const Op& op, Inputs inputs, std::size_t mixes) {
+Shape infer_branch(const Op& op, InputShapes inputs, std::size_t mixes) {
     const std::size_t count = (op.norm ? 5 : 3) + std::size_t(op.bias1) + std::size_t(op.bias2) +
                               mixes + std::size_t(op.gain);
     expect_count(op, inputs, count, count);
@@ -409,8 +409,8 @@ Shape infer_branch(const Op& op, Inputs inputs, std::size_t mixes) {
     return in.x;
 }
 
-Shape infer(const op::MlpBranch& op, Inputs in) { return infer_branch(op, in, 0); }
-Shape infer(const op::AttentionBranch& op, Inputs in) {
+Shape infer(const op::MlpBranch& op, InputShapes in) { return infer_branch(op, in, 0); }
+Shape infer(const op::AttentionBranch& op, InputShapes in) {
     return infer_branch(op, in, mix_inputs(op.attention));
 }
 

@@ -11,12 +11,12 @@ namespace cait::kernels {
 namespace {
 
 // What one worker needs for a chunk.
-struct Memory {
+struct AttentionMemory {
     MutableRows normed, mixed, qkv;
     std::byte *attention, *scratch;
     Segment* segments;
 
-    Memory(const AttentionBranch& b, const Chunks& chunks, Arena& arena)
+    AttentionMemory(const AttentionBranch& b, const Chunks& chunks, Arena& arena)
         : normed(arena.rows(b.format, chunks.most_rows(), b.dim)),
           mixed(arena.rows(b.format, chunks.most_rows(), b.dim)),
           qkv(qkv_rows(b, arena.take(chunks.most_rows() * 3 * b.dim * size_of(b.format)))),
@@ -26,14 +26,14 @@ struct Memory {
               arena.take(chunks.most_pieces() * Index(sizeof(Segment))))) {}
 };
 
-class Forward {
+class AttentionForward {
 public:
     // `all_qkv`: q, k and v of all active images; empty when each worker has room for its own.
-    Forward(const AttentionBranch& branch, const Chunks& chunks, const float* x, float* y,
-            const MutableRows& all_qkv, const MutableRows& all_mixed)
+    AttentionForward(const AttentionBranch& branch, const Chunks& chunks, const float* x, float* y,
+                     const MutableRows& all_qkv, const MutableRows& all_mixed)
         : b_(branch), chunks_(chunks), x_(x), y_(y), all_qkv_(all_qkv), all_mixed_(all_mixed) {}
 
-    void project(Share pieces, const Memory& m) const {
+    void project(Share pieces, const AttentionMemory& m) const {
         norm_chunk(b_, chunks_, pieces, x_, m.normed);
         const Epilogue plain{.bias = b_.bias_qkv, .out = rows_of_pieces(all_qkv_, m.qkv, pieces)};
         timed(b_.profile, Part::gemm, [&] {
@@ -47,7 +47,7 @@ public:
         });
     }
 
-    void attend(Share pieces, const Memory& m) const {
+    void attend(Share pieces, const AttentionMemory& m) const {
         const MutableRows mixed = rows_of_pieces(all_mixed_, m.mixed, pieces);
         const Index rows = chunks_.rows_of(pieces);
         timed(b_.profile, Part::attention, [&] {
@@ -115,10 +115,12 @@ void attention_branch_forward(const AttentionBranch& b, const float* x, float* y
     const Chunks chunks({b.batch, b.tokens, b.dim, b.factors, b.threads, 0, whole}, workspace.list);
     const bool shares_qkv = !whole && kept.qkv == nullptr;
     const PerWorker memory(
-        workspace.memory, chunks.workers(), [&](Arena& arena) { return Memory(b, chunks, arena); },
+        workspace.memory, chunks.workers(),
+        [&](Arena& arena) { return AttentionMemory(b, chunks, arena); },
         shares_qkv ? kept_qkv(b) * size_of(b.format) : 0);
-    const Forward forward(b, chunks, x, y, qkv_rows(b, shares_qkv ? memory.shared() : kept.qkv),
-                          mixed_rows(b, kept.mixed));
+    const AttentionForward forward(b, chunks, x, y,
+                                   qkv_rows(b, shares_qkv ? memory.shared() : kept.qkv),
+                                   mixed_rows(b, kept.mixed));
     if (whole) {
         chunks.for_chunks([&](Index chunk, int worker) {
             forward.project(chunks.pieces_of(chunk), memory(worker));

@@ -11,13 +11,13 @@ namespace {
 
 // Rows of a chunk. A backward pass holds about seven matrices of them at once: with 192 columns,
 // 256 rows fill 1.4 MiB, more than half of the processors' second-level caches have.
-constexpr Index kManyRows = 256, kFewRows = 128;
+constexpr Index kManyChunkRows = 256, kFewChunkRows = 128;
 constexpr Index kLargeCache = 1 << 20;
 
 Index chunk_rows() {
     static const Index kRows = [] {
         const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 where it is unknown
-        return cache > 0 && cache < kLargeCache ? kFewRows : kManyRows;
+        return cache > 0 && cache < kLargeCache ? kFewChunkRows : kManyChunkRows;
     }();
     return kRows;
 }
@@ -25,7 +25,7 @@ Index chunk_rows() {
 constexpr Index kChunkFloats = 1 << 16;  // of one [rows, dim] matrix
 constexpr Index kGroups = 4;
 constexpr Index kSumFloats = 1 << 24;  // of all groups
-constexpr Index kLeastRows = 16;       // of a part of an image
+constexpr Index kLeastChunkRows = 16;  // of a part of an image
 constexpr Index kTileRows = 4;         // of a product at least: parts are whole tiles, and alike
 
 }  // namespace
@@ -37,7 +37,7 @@ Chunks::Chunks(const ChunkOptions& o, Buffer& list)
     const Index threads = std::max(1, o.threads), tokens = std::max<Index>(1, o.tokens);
     if (!o.whole_images && active_count_ > 0 && active_count_ < threads)
         parts_ = std::min((threads + active_count_ - 1) / active_count_,
-                          (tokens + kLeastRows - 1) / kLeastRows);
+                          (tokens + kLeastChunkRows - 1) / kLeastChunkRows);
     piece_rows_ = parts_ == 1 ? tokens : round_up((tokens + parts_ - 1) / parts_, kTileRows);
     parts_ = (tokens + piece_rows_ - 1) / piece_rows_;
     if (parts_ == 1) {

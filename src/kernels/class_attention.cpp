@@ -11,11 +11,11 @@ namespace cait::kernels {
 namespace {
 
 // What one worker needs for an image.
-struct Memory {
+struct ClassAttentionMemory {
     float *questions, *weights, *sums;  // [heads * queries] rows of dim, of keys, of dim
     std::byte *lhs, *packed, *scratch;
 
-    Memory(const ClassAttention& c, Arena& arena) {
+    ClassAttentionMemory(const ClassAttention& c, Arena& arena) {
         const Index rows = c.heads * c.queries, dim = c.dim();
         const ProductKernels& kernels = products(c.format);
         questions = arena.floats(rows * dim);
@@ -30,7 +30,7 @@ struct Memory {
 
 class OneImage {
 public:
-    OneImage(const ClassAttention& c, const Memory& m) : c_(c), m_(m) {}
+    OneImage(const ClassAttention& c, const ClassAttentionMemory& m) : c_(c), m_(m) {}
 
     void run(const Rows& q, const Rows& tokens, float* y) const {
         const Index rows = c_.heads * c_.queries, dim = c_.dim();
@@ -69,7 +69,7 @@ private:
     }
 
     const ClassAttention& c_;
-    const Memory& m_;
+    const ClassAttentionMemory& m_;
 };
 
 }  // namespace
@@ -78,9 +78,9 @@ void class_attention_forward(const ClassAttention& c, const ImageRows& q, const 
                              float* y, Workspace& workspace) {
     const int workers = int(std::max<Index>(1, std::min<Index>(c.batch, c.threads)));
     const PerWorker memory(workspace.memory, workers,
-                           [&](Arena& arena) { return Memory(c, arena); });
+                           [&](Arena& arena) { return ClassAttentionMemory(c, arena); });
     run_workers(workers, [&](int worker) {
-        const Memory own = memory(worker);
+        const ClassAttentionMemory own = memory(worker);
         const Share images = share_of(c.batch, worker, workers);
         for (Index i = images.begin; i < images.end; ++i)
             OneImage(c, own).run(q.of(i), tokens.of(i), y + i * c.queries * c.dim());

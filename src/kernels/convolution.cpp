@@ -11,11 +11,11 @@ namespace {
 constexpr Index kBlockBytes = 128 << 10;  // of gathered patches: a part of the second-level cache
 constexpr Index kSliceBytes = 256 << 10;  // of a slice of them, and of the sums
 constexpr Index kMostRows = 256;
-constexpr Index kLeastRows = 16;   // worth a thread of their own
-constexpr Index kFewRows = 64;     // for a thread: better all of them and a part of the columns
-constexpr Index kColumnStep = 96;  // that a packed matrix can be cut at
-constexpr Index kDepthStep = 32;   // and its other side
-constexpr Index kMostDepth = 512;  // of a slice
+constexpr Index kLeastPixels = 16;    // worth a thread of their own
+constexpr Index kFewPixels = 64;      // for a thread: better all of them and a part of the columns
+constexpr Index kWeightColumns = 96;  // that a packed matrix can be cut at
+constexpr Index kDepthStep = 32;      // and its other side
+constexpr Index kMostDepth = 512;     // of a slice
 
 // Weights that do not lie in the second-level cache are to be read once for many pixels. What these
 // see is too large for it then: k is cut into slices, of one tap or some channels, whose products
@@ -29,7 +29,7 @@ Index slice_of(const Convolution& c, Index k) {
 
 // The result [pixels of all images, outputs] in blocks: of pixels, and of columns where there are
 // too few pixels and groups for all threads. How it is cut changes no bit of it.
-struct Grid {
+struct ConvolutionGrid {
     Index pixels;  // of the whole batch
     Index slice;   // of k
     Index rows;    // pixels of a block
@@ -38,7 +38,7 @@ struct Grid {
     Index across;   // blocks of a group's columns
     Index blocks;
 
-    Grid(const Convolution& c, Index k)
+    ConvolutionGrid(const Convolution& c, Index k)
         : pixels(c.batch * c.out_height() * c.out_width()),
           slice(slice_of(c, k)),
           columns(c.outputs / c.groups) {
@@ -47,13 +47,13 @@ struct Grid {
         Index fitting = (sliced ? kSliceBytes : kBlockBytes) / (slice * size_of(c.format));
         if (sliced) fitting = std::min(fitting, kSliceBytes / (outputs * 4));
         rows = std::clamp(fitting / kBlockRows * kBlockRows, kBlockRows, kMostRows);
-        if (sliced && pixels < kFewRows * threads)
+        if (sliced && pixels < kFewPixels * threads)
             rows = std::min(rows, round_up(pixels, 8));
         else if (ceil_div(pixels, rows) * c.groups < 4 * threads)  // as many pixels for everyone
-            rows = std::min(rows, std::max(kLeastRows, round_up(ceil_div(pixels, threads), 8)));
+            rows = std::min(rows, std::max(kLeastPixels, round_up(ceil_div(pixels, threads), 8)));
         down = ceil_div(pixels, rows);
         const Index parts = std::max<Index>(1, threads / std::max<Index>(1, down * c.groups));
-        columns = std::min(outputs, round_up(ceil_div(outputs, parts), kColumnStep));
+        columns = std::min(outputs, round_up(ceil_div(outputs, parts), kWeightColumns));
         across = ceil_div(outputs, columns);
         blocks = c.groups * across * down;
     }
@@ -67,9 +67,10 @@ bool in_place(const Convolution& c) {
            (c.batch == 1 || c.image_step == c.height * c.row_step);
 }
 
-class Forward {
+class ConvolutionForward {
 public:
-    Forward(const Convolution& convolution, const Grid& grid, const float* x, float* y)
+    ConvolutionForward(const Convolution& convolution, const ConvolutionGrid& grid, const float* x,
+                       float* y)
         : c_(convolution), grid_(grid), x_(x), y_(y) {}
 
     // Down the pixels first: the weights of a group stay in the cache.
@@ -142,7 +143,7 @@ private:
     }
 
     const Convolution& c_;
-    const Grid& grid_;
+    const ConvolutionGrid& grid_;
     const float* x_;
     float* y_;
 };
@@ -167,7 +168,7 @@ void order_weights(const Convolution& c, const float* weight, float* ordered) {
 
 void convolution_forward(const Convolution& c, const float* x, float* y, Workspace& workspace) {
     const Index k = convolution_k(c);
-    const Grid grid(c, k);
+    const ConvolutionGrid grid(c, k);
     const int workers = int(std::max<Index>(1, std::min<Index>(grid.blocks, c.threads)));
     struct Memory {
         MutableRows patches;
@@ -179,7 +180,7 @@ void convolution_forward(const Convolution& c, const float* x, float* y, Workspa
                       arena.floats(grid.slice < k ? grid.rows * grid.columns : 0),
                       arena.take(product_scratch(grid.slice))};
     });
-    const Forward forward(c, grid, x, y);
+    const ConvolutionForward forward(c, grid, x, y);
     run_workers(workers, [&](int worker) {
         const Share share = share_of(grid.blocks, worker, workers);
         const Memory m = memory(worker);

@@ -9,13 +9,13 @@ namespace cait::kernels {
 namespace {
 
 // What one worker needs for a chunk.
-struct Memory {
+struct MlpMemory {
     MutableRows normed, hidden;
     float* sums;  // [rows, dim]
     void* scratch;
     Segment* segments;
 
-    Memory(const MlpBranch& b, const Chunks& chunks, Arena& arena)
+    MlpMemory(const MlpBranch& b, const Chunks& chunks, Arena& arena)
         : normed(arena.rows(b.format, chunks.most_rows(), b.dim)),
           hidden(arena.rows(b.format, chunks.most_rows(), kHiddenSlice)),
           sums(arena.floats(chunks.most_rows() * b.dim)),
@@ -24,12 +24,12 @@ struct Memory {
               arena.take(chunks.most_pieces() * Index(sizeof(Segment))))) {}
 };
 
-class Forward {
+class MlpForward {
 public:
-    Forward(const MlpBranch& branch, const Chunks& chunks, const float* x, float* y, void* kept)
+    MlpForward(const MlpBranch& branch, const Chunks& chunks, const float* x, float* y, void* kept)
         : b_(branch), chunks_(chunks), x_(x), y_(y), kept_(kept) {}
 
-    void run_chunk(Share pieces, const Memory& m) {
+    void run_chunk(Share pieces, const MlpMemory& m) {
         const Index rows = chunks_.rows_of(pieces), first = chunks_.piece(pieces.begin).kept;
         norm_chunk(b_, chunks_, pieces, x_, m.normed);
         fill_segments(b_, chunks_, pieces, x_, y_, m.segments);
@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    void slice(Index first, Index rows, Index begin, const Memory& m) {
+    void slice(Index first, Index rows, Index begin, const MlpMemory& m) {
         const Index width = std::min(kHiddenSlice, b_.hidden - begin);
         Epilogue gelu{.bias = b_.bias1 == nullptr ? nullptr : b_.bias1 + begin,
                       .activation = Epilogue::Activation::gelu};
@@ -93,9 +93,9 @@ void mlp_branch_forward(const MlpBranch& b, const float* x, float* y, void* kept
                         Workspace& workspace) {
     const Chunks chunks({b.batch, b.tokens, b.dim, b.factors, b.threads, 0, false}, workspace.list);
     const PerWorker memory(workspace.memory, chunks.workers(),
-                           [&](Arena& arena) { return Memory(b, chunks, arena); });
+                           [&](Arena& arena) { return MlpMemory(b, chunks, arena); });
     chunks.for_chunks([&](Index chunk, int worker) {
-        Forward(b, chunks, x, y, kept).run_chunk(chunks.pieces_of(chunk), memory(worker));
+        MlpForward(b, chunks, x, y, kept).run_chunk(chunks.pieces_of(chunk), memory(worker));
     });
     copy_dropped(b, x, y);
 }

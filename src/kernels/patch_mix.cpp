@@ -8,15 +8,15 @@ namespace cait::kernels {
 
 namespace {
 
-constexpr Index kColumnStep = 96;  // that panels and tiles can be cut at
+constexpr Index kMixColumns = 96;  // that panels and tiles can be cut at
 
-struct Memory {
+struct PatchMixMemory {
     std::byte *packed, *scratch;
 };
 
 // Columns [column, column + width) of one image.
 void mix_columns(const PatchMix& p, Index image, Index column, Index width, const float* x,
-                 float* y, const Memory& m) {
+                 float* y, const PatchMixMemory& m) {
     const float* from = x + image * p.inputs * p.dim + column;
     const Index at = image * p.outputs * p.dim + column;
     const Segment segment{p.residual == nullptr ? nullptr : p.residual + at, y + at, 1};
@@ -41,15 +41,15 @@ void mix_columns(const PatchMix& p, Index image, Index column, Index width, cons
 
 void patch_mix_forward(const PatchMix& p, const float* x, float* y, Workspace& workspace) {
     // Images first, then steps of columns of one image.
-    const RowBands bands(p.batch, ceil_div(p.dim, kColumnStep), ceil_div(p.dim, kColumnStep),
+    const RowBands bands(p.batch, ceil_div(p.dim, kMixColumns), ceil_div(p.dim, kMixColumns),
                          p.threads);
     const PerWorker memory(workspace.memory, bands.workers(), [&](Arena& arena) {
-        return Memory{arena.take(products(p.format).packed_bytes(p.inputs, p.dim)),
-                      arena.take(product_scratch(p.inputs))};
+        return PatchMixMemory{arena.take(products(p.format).packed_bytes(p.inputs, p.dim)),
+                              arena.take(product_scratch(p.inputs))};
     });
     bands.run([&](int worker, Index image, Index begin, Index end) {
-        const Index column = begin * kColumnStep;
-        mix_columns(p, image, column, std::min(end * kColumnStep, p.dim) - column, x, y,
+        const Index column = begin * kMixColumns;
+        mix_columns(p, image, column, std::min(end * kMixColumns, p.dim) - column, x, y,
                     memory(worker));
     });
 }

@@ -15,7 +15,7 @@ namespace cait {
 
 namespace {
 
-constexpr std::size_t kLanes = 8;         // sums that are independent, so that they overlap
+constexpr std::size_t kEigenLanes = 8;    // sums that are independent, so that they overlap
 constexpr std::size_t kFewestRows = 192;  // below that a thread is not worth its wakening
 
 struct Tridiagonal {
@@ -27,15 +27,15 @@ struct Tridiagonal {
 // row -= a * w + b * v, and the inner product of the result with x.
 double update_and_multiply(double* row, double a, const double* w, double b, const double* v,
                            const double* x, std::size_t count) {
-    double sums[kLanes] = {};
+    double sums[kEigenLanes] = {};
     std::size_t j = 0;
-    for (; j + kLanes <= count; j += kLanes)
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    for (; j + kEigenLanes <= count; j += kEigenLanes)
+        for (std::size_t lane = 0; lane < kEigenLanes; ++lane) {
             const double value = row[j + lane] - (a * w[j + lane] + b * v[j + lane]);
             row[j + lane] = value;
             sums[lane] += value * x[j + lane];
         }
-    double sum = std::accumulate(sums, sums + kLanes, 0.0);
+    double sum = std::accumulate(sums, sums + kEigenLanes, 0.0);
     for (; j < count; ++j) {
         row[j] -= a * w[j] + b * v[j];
         sum += row[j] * x[j];

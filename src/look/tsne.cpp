@@ -30,11 +30,11 @@ struct Forces {
     double near = 0;      // Σ n
 };
 
-constexpr std::size_t kLanes = 4;  // sums that are independent, so that they overlap
+constexpr std::size_t kTsneLanes = 4;  // sums that are independent, so that they overlap
 
 struct ForceLanes {
-    double pull_x[kLanes] = {}, pull_y[kLanes] = {}, push_x[kLanes] = {}, push_y[kLanes] = {},
-           near[kLanes] = {};
+    double pull_x[kTsneLanes] = {}, pull_y[kTsneLanes] = {}, push_x[kTsneLanes] = {},
+           push_y[kTsneLanes] = {}, near[kTsneLanes] = {};
 };
 
 inline void add_force(ForceLanes& sums, std::size_t lane, double p, double dx, double dy) {
@@ -52,12 +52,12 @@ Forces forces_on(double x, double y, const float* p, const double* xs, const dou
                  std::size_t count) {
     ForceLanes sums;
     std::size_t j = 0;
-    for (; j + kLanes <= count; j += kLanes)
-        for (std::size_t lane = 0; lane < kLanes; ++lane)
+    for (; j + kTsneLanes <= count; j += kTsneLanes)
+        for (std::size_t lane = 0; lane < kTsneLanes; ++lane)
             add_force(sums, lane, double(p[j + lane]), x - xs[j + lane], y - ys[j + lane]);
     for (; j < count; ++j) add_force(sums, 0, double(p[j]), x - xs[j], y - ys[j]);
     const auto total = [](const double* lanes) {
-        return std::accumulate(lanes, lanes + kLanes, 0.0);
+        return std::accumulate(lanes, lanes + kTsneLanes, 0.0);
     };
     return {{total(sums.pull_x), total(sums.pull_y)},
             {total(sums.push_x), total(sums.push_y)},

@@ -14,7 +14,7 @@ namespace cait {
 
 namespace {
 
-constexpr const char* kLogits = "logits";
+constexpr const char* kLogitsTap = "logits";
 
 // Appends one image's vector: the values themselves, or the mean of its tokens.
 void append(std::span<const float> values, std::size_t columns, std::vector<float>& to) {
@@ -53,7 +53,7 @@ Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& 
         dataset, model.preprocessing(), model.spec().architecture->common().image_size,
         {.batch = options.batch, .threads = options.threads, .skip_bad = options.skip_bad});
     std::vector<std::string> taps{options.tap};
-    if (options.with_logits && options.tap != kLogits) taps.emplace_back(kLogits);
+    if (options.with_logits && options.tap != kLogitsTap) taps.emplace_back(kLogitsTap);
     Embedding result;
     while (const Batch* batch = loader->next()) {
         const std::map<std::string, Tensor> outputs = runs.run(batch->images(), taps);
@@ -70,7 +70,7 @@ Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& 
                                 dataset->name(sample), options.tap);
             result.indices.push_back(sample);
             if (options.with_logits)
-                append_logits(outputs.at(kLogits), i, dataset->name(sample), result.logits);
+                append_logits(outputs.at(kLogitsTap), i, dataset->name(sample), result.logits);
         }
         vectors.rows = result.indices.size();
         if (options.progress) options.progress(vectors.rows);

@@ -13,7 +13,7 @@ namespace cait {
 namespace {
 
 // The stem makes maps of a quarter of the image's sides.
-constexpr std::int64_t kStemStride = 4;
+constexpr std::int64_t kCeitStemStride = 4;
 
 struct CeitConfig : CommonConfig {
     std::int64_t patch = 16;
@@ -37,9 +37,9 @@ void bind(Settings& s, CeitConfig& c) {
 }
 
 void check(const CeitConfig& c) {
-    if (c.patch % kStemStride != 0)
+    if (c.patch % kCeitStemStride != 0)
         throw_rule("the patch size must be a multiple of {}, the stem's stride: patch {}",
-                   kStemStride, c.patch);
+                   kCeitStemStride, c.patch);
     check_patches(c.image_size, c.patch);
     check_heads(c.dim, c.heads);
     if (c.hidden() < 1)
@@ -54,7 +54,7 @@ Value image_to_tokens(Builder& b, Value image, const CeitConfig& c) {
                        {.kernel = 7, .stride = 2, .padding = 3, .bias = false});
     x = b.batch_norm("backbone.bn", x);
     x = b.pool2d(x, {.kernel = 3, .stride = 2, .padding = 1});
-    const std::int64_t side = c.patch / kStemStride;
+    const std::int64_t side = c.patch / kCeitStemStride;
     return map_tokens(b, b.conv2d("proj", x, c.dim, {.kernel = side, .stride = side}));
 }
 

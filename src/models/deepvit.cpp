@@ -12,7 +12,7 @@ namespace cait {
 
 namespace {
 
-enum class Stem { patch, conv };
+enum class DeepVitStem { patch, conv };
 
 struct DeepvitConfig : CommonConfig {
     std::int64_t patch = 16;
@@ -20,7 +20,7 @@ struct DeepvitConfig : CommonConfig {
     std::int64_t depth = 16;
     std::int64_t heads = 12;
     double mlp_ratio = 3;
-    Stem stem = Stem::patch;
+    DeepVitStem stem = DeepVitStem::patch;
     std::int64_t plain_blocks = 0;
     bool map_scale = false;
     double residual_scale = 1;
@@ -30,7 +30,7 @@ struct DeepvitConfig : CommonConfig {
 void bind(Settings& s, DeepvitConfig& c) {
     bind_common(s, c);
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
-    s.choice("stem", c.stem, {{"patch", Stem::patch}, {"conv", Stem::conv}},
+    s.choice("stem", c.stem, {{"patch", DeepVitStem::patch}, {"conv", DeepVitStem::conv}},
              "patches of the image, or of two convolutions on it");
     s.integer("plain_blocks", c.plain_blocks, 0, "first blocks, which have ordinary attention");
     s.flag("map_scale", c.map_scale, "whether the mixed maps are divided by sqrt(dim / heads)");
@@ -42,7 +42,7 @@ void bind(Settings& s, DeepvitConfig& c) {
 void check(const DeepvitConfig& c) {
     check_patches(c.image_size, c.patch);
     check_heads(c.dim, c.heads);
-    if (c.stem == Stem::conv && c.patch % 2 != 0)
+    if (c.stem == DeepVitStem::conv && c.patch % 2 != 0)
         throw_rule("the patch size must be even, as the conv stem halves the image: patch {}",
                    c.patch);
     if (c.plain_blocks > c.depth)
@@ -118,8 +118,8 @@ void record(Builder& b, const DeepvitConfig& c) {
     const Value image = b.image(c.channels, c.image_size);
     const Grid grid = patch_grid(c.image_size, c.patch);
     b.patch_grid(grid);
-    Value x = c.stem == Stem::conv ? conv_stem(b, image, c)
-                                   : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
+    Value x = c.stem == DeepVitStem::conv ? conv_stem(b, image, c)
+                                          : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     x = b.concat({class_token(b, c.dim, 0.02), x}, 1);
     x = b.dropout(add_position(b, x, grid, 1), c.dropout.tokens);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
@@ -155,7 +155,7 @@ Family deepvit_family() {
         c.plain_blocks = m.plain_blocks;
         c.map_scale = m.map_scale;
         if (m.conv) {
-            c.stem = Stem::conv;
+            c.stem = DeepVitStem::conv;
             c.residual_scale = 0.5;
         }
         c.drop_path = 0.1;

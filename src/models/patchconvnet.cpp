@@ -15,9 +15,9 @@ namespace cait {
 
 namespace {
 
-enum class Stem { conv, linear };
-enum class Norm { layernorm, batchnorm };
-enum class Pool { attention, average };
+enum class PatchConvNetStem { conv, linear };
+enum class PatchConvNetNorm { layernorm, batchnorm };
+enum class PatchConvNetPool { attention, average };
 
 struct PatchConvNetConfig : CommonConfig {
     std::int64_t patch = 16;
@@ -25,9 +25,9 @@ struct PatchConvNetConfig : CommonConfig {
     std::int64_t depth = 60;
     std::int64_t heads = 1;
     double mlp_ratio = 3;
-    Stem stem = Stem::conv;
-    Norm norm = Norm::layernorm;
-    Pool pool = Pool::attention;
+    PatchConvNetStem stem = PatchConvNetStem::conv;
+    PatchConvNetNorm norm = PatchConvNetNorm::layernorm;
+    PatchConvNetPool pool = PatchConvNetPool::attention;
     bool multi = false;
     std::int64_t class_layers = 1;
     ResidualConfig residual;
@@ -40,11 +40,15 @@ void bind(Settings& s, PatchConvNetConfig& c) {
     s.integer("depth", c.depth, 1, "number of convolutional blocks");
     s.integer("heads", c.heads, 1, "heads of the pooling attention; must divide dim");
     s.number("mlp_ratio", c.mlp_ratio, 0.01, 64, "hidden width of the pooling's MLP over dim");
-    s.choice("stem", c.stem, {{"conv", Stem::conv}, {"linear", Stem::linear}},
+    s.choice("stem", c.stem,
+             {{"conv", PatchConvNetStem::conv}, {"linear", PatchConvNetStem::linear}},
              "3x3 convolutions that halve the image, or one linear map per patch");
-    s.choice("norm", c.norm, {{"layernorm", Norm::layernorm}, {"batchnorm", Norm::batchnorm}},
-             "the normalisation of the convolutional blocks");
-    s.choice("pool", c.pool, {{"attention", Pool::attention}, {"average", Pool::average}},
+    s.choice(
+        "norm", c.norm,
+        {{"layernorm", PatchConvNetNorm::layernorm}, {"batchnorm", PatchConvNetNorm::batchnorm}},
+        "the normalisation of the convolutional blocks");
+    s.choice("pool", c.pool,
+             {{"attention", PatchConvNetPool::attention}, {"average", PatchConvNetPool::average}},
              "class-attention, or the mean of the patches");
     s.flag("multi", c.multi, "one class token, attention map and head per class");
     s.integer("class_layers", c.class_layers, 1, "with pool=attention: number of its blocks");
@@ -62,7 +66,7 @@ std::int64_t halvings(std::int64_t patch) {
 void check(const PatchConvNetConfig& c) {
     check_patches(c.image_size, c.patch);
     check_heads(c.dim, c.heads);
-    if (c.stem == Stem::conv) {
+    if (c.stem == PatchConvNetStem::conv) {
         const std::int64_t count = halvings(c.patch);
         if (count == 0)
             throw_rule(
@@ -75,7 +79,7 @@ void check(const PatchConvNetConfig& c) {
     }
     if (c.multi && c.classifier_hidden > 0)
         throw_rule("head.classifier: expected 0, as with model.multi every class has its own head");
-    if (c.multi && c.pool == Pool::average)
+    if (c.multi && c.pool == PatchConvNetPool::average)
         throw_rule("one class token per class needs class-attention; set model.pool=attention");
     if (c.residual.kind == ResidualKind::fixup || c.residual.kind == ResidualKind::tfixup)
         throw_rule(
@@ -110,7 +114,7 @@ Value conv_branch(Builder& b, Value x) {
 
 Value block(Builder& b, std::int64_t index, Value x, Grid grid, const PatchConvNetConfig& c) {
     const Builder::Scope scope = b.block_scope("blocks", index);
-    const Value maps = c.norm == Norm::layernorm
+    const Value maps = c.norm == PatchConvNetNorm::layernorm
                            ? token_maps(b, b.layer_norm("norm1", x, kNormEpsilon), grid)
                            : b.batch_norm("norm1", token_maps(b, x, grid));
     const Value branch = map_tokens(b, conv_branch(b, maps));
@@ -152,14 +156,15 @@ Value class_heads(Builder& b, Value tokens, const PatchConvNetConfig& c) {
 
 void record(Builder& b, const PatchConvNetConfig& c) {
     const Value image = b.image(c.channels, c.image_size);
-    Value x = c.stem == Stem::conv ? conv_stem(b, image, c)
-                                   : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
+    Value x = c.stem == PatchConvNetStem::conv
+                  ? conv_stem(b, image, c)
+                  : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     const Grid grid = patch_grid(c.image_size, c.patch);
     b.patch_grid(grid);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, grid, c);
 
     Value tokens;
-    if (c.pool == Pool::attention) tokens = pooled(b, x, c);
+    if (c.pool == PatchConvNetPool::attention) tokens = pooled(b, x, c);
     const Affine norm = b.norm_params("norm", c.dim);
     const auto normed = [&](Value v) { return b.layer_norm(v, norm, kNormEpsilon); };
     b.output("tokens", [&] { return normed(x); });

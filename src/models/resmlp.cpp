@@ -13,8 +13,8 @@ namespace cait {
 
 namespace {
 
-enum class Norm { affine, layernorm, batchnorm };
-enum class Pool { average, class_mlp };
+enum class ResMlpNorm { affine, layernorm, batchnorm };
+enum class ResMlpPool { average, class_mlp };
 enum class Communication { linear, none, mlp, conv, depthwise, separable };
 
 struct ResmlpConfig : CommonConfig {
@@ -22,10 +22,10 @@ struct ResmlpConfig : CommonConfig {
     std::int64_t dim = 384;
     std::int64_t depth = 12;
     double mlp_ratio = 4;
-    Norm norm = Norm::affine;
+    ResMlpNorm norm = ResMlpNorm::affine;
     NormPlace norm_place = NormPlace::pre;
     Nonlinearity activation = Nonlinearity::gelu;
-    Pool pool = Pool::average;
+    ResMlpPool pool = ResMlpPool::average;
     std::int64_t class_layers = 2;
     Communication communication = Communication::linear;
     ResidualConfig residual;
@@ -37,10 +37,11 @@ void bind(Settings& s, ResmlpConfig& c) {
     s.integer("dim", c.dim, 1, "width of a token");
     s.integer("depth", c.depth, 1, "number of blocks");
     s.number("mlp_ratio", c.mlp_ratio, 0.01, 64, "hidden width of an MLP over its input's");
-    s.choice(
-        "norm", c.norm,
-        {{"affine", Norm::affine}, {"layernorm", Norm::layernorm}, {"batchnorm", Norm::batchnorm}},
-        "what norm_place places");
+    s.choice("norm", c.norm,
+             {{"affine", ResMlpNorm::affine},
+              {"layernorm", ResMlpNorm::layernorm},
+              {"batchnorm", ResMlpNorm::batchnorm}},
+             "what norm_place places");
     bind_norm_place(s, c.norm_place);
     s.choice("activation", c.activation,
              {{"gelu", Nonlinearity::gelu},
@@ -48,7 +49,8 @@ void bind(Settings& s, ResmlpConfig& c) {
               {"silu", Nonlinearity::silu},
               {"hardswish", Nonlinearity::hardswish}},
              "between the two maps of an MLP");
-    s.choice("pool", c.pool, {{"average", Pool::average}, {"class_mlp", Pool::class_mlp}},
+    s.choice("pool", c.pool,
+             {{"average", ResMlpPool::average}, {"class_mlp", ResMlpPool::class_mlp}},
              "the mean of the patches, or a class token that gathers them by learned weights");
     s.integer("class_layers", c.class_layers, 1, "with pool=class_mlp: number of its layers");
     s.choice("communication", c.communication,
@@ -75,8 +77,8 @@ Value swapped(Builder& b, Value x) { return b.permute(x, {0, 2, 1}); }
 
 // Parameters name.{alpha,beta}, or name.{weight,bias} and what a batch norm measures.
 std::vector<Value> norm_params(Builder& b, std::string_view name, const ResmlpConfig& c) {
-    if (c.norm == Norm::batchnorm) return b.batch_norm_params(name, c.dim);
-    if (c.norm == Norm::layernorm) {
+    if (c.norm == ResMlpNorm::batchnorm) return b.batch_norm_params(name, c.dim);
+    if (c.norm == ResMlpNorm::layernorm) {
         const Affine params = b.norm_params(name, c.dim);
         return {params.weight, params.bias};
     }
@@ -87,8 +89,9 @@ std::vector<Value> norm_params(Builder& b, std::string_view name, const ResmlpCo
 
 // x [B, N, D] or [B, D]; a batch norm measures over images and patches.
 Value normed(Builder& b, Value x, const std::vector<Value>& params, const ResmlpConfig& c) {
-    if (c.norm == Norm::layernorm) return b.layer_norm(x, {params[0], params[1]}, kNormEpsilon);
-    if (c.norm == Norm::affine) return b.add(b.mul(x, params[0]), params[1]);
+    if (c.norm == ResMlpNorm::layernorm)
+        return b.layer_norm(x, {params[0], params[1]}, kNormEpsilon);
+    if (c.norm == ResMlpNorm::affine) return b.add(b.mul(x, params[0]), params[1]);
     if (x.shape().rank() == 2) return b.batch_norm(x, params);
     return swapped(b, b.batch_norm(swapped(b, x), params));
 }
@@ -174,7 +177,7 @@ void record(Builder& b, const ResmlpConfig& c) {
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
 
     Value cls;
-    if (c.pool == Pool::class_mlp) {
+    if (c.pool == ResMlpPool::class_mlp) {
         cls = class_token(b, c.dim, 0.02);
         for (std::int64_t i = 0; i < c.class_layers; ++i) cls = class_layer(b, i, cls, x, c);
     }

@@ -15,7 +15,7 @@ namespace cait {
 
 namespace {
 
-enum class Pool { average, attention };
+enum class ResNetPool { average, attention };
 
 struct ResnetConfig : CommonConfig {
     std::int64_t width = 64;
@@ -28,7 +28,7 @@ struct ResnetConfig : CommonConfig {
     bool stem_pool = true;
     bool deep_stem = false;
     bool average_shortcut = false;
-    Pool pool = Pool::average;
+    ResNetPool pool = ResNetPool::average;
 
     // Channels of a stage's 3x3 convolutions; a group has group_width / 64 of the stage's width.
     std::int64_t inner(std::size_t stage) const {
@@ -68,7 +68,8 @@ void bind(Settings& s, ResnetConfig& c) {
            "three 3x3 convolutions in place of the first one, the first two of half the width");
     s.flag("average_shortcut", c.average_shortcut,
            "shortcuts of another size average 2x2 pixels before their 1x1 convolution");
-    s.choice("pool", c.pool, {{"average", Pool::average}, {"attention", Pool::attention}},
+    s.choice("pool", c.pool,
+             {{"average", ResNetPool::average}, {"attention", ResNetPool::attention}},
              "how the last feature map becomes one vector");
 }
 
@@ -170,7 +171,7 @@ void record(Builder& b, const ResnetConfig& c) {
         }
     }
 
-    const bool averaged = c.pool == Pool::average;
+    const bool averaged = c.pool == ResNetPool::average;
     const Value features = averaged ? average_pool(b, x) : attention_pool(b, map_tokens(b, x));
     const Init init = Init::fan_in(features.extent(-1));  // PyTorch's default for linear maps
     output_map_logits(b, "fc", x, features, averaged, c, {.weight_init = init, .bias_init = init});

@@ -10,7 +10,7 @@ namespace cait {
 
 namespace {
 
-enum class Pool { class_token, average };
+enum class VitPool { class_token, average };
 
 struct VitConfig : CommonConfig {
     std::int64_t patch = 16;
@@ -18,7 +18,7 @@ struct VitConfig : CommonConfig {
     std::int64_t depth = 12;
     std::int64_t heads = 12;
     double mlp_ratio = 4;
-    Pool pool = Pool::class_token;
+    VitPool pool = VitPool::class_token;
     PositionKind position = PositionKind::learned;
     std::int64_t representation = 0;
     bool fc_norm = false;
@@ -28,7 +28,7 @@ struct VitConfig : CommonConfig {
 void bind(Settings& s, VitConfig& c) {
     bind_common(s, c);
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
-    s.choice("pool", c.pool, {{"class", Pool::class_token}, {"average", Pool::average}},
+    s.choice("pool", c.pool, {{"class", VitPool::class_token}, {"average", VitPool::average}},
              "what is classified: the class token or the average of the patches");
     s.choice("position", c.position,
              {{"learned", PositionKind::learned},
@@ -47,7 +47,7 @@ void check(const VitConfig& c) {
     if (c.position == PositionKind::sincos && c.dim % 4 != 0)
         throw_rule("a sine-cosine position embedding needs a width that is a multiple of 4: dim {}",
                    c.dim);
-    if (c.fc_norm && c.pool != Pool::average)
+    if (c.fc_norm && c.pool != VitPool::average)
         throw_rule("fc_norm belongs to average pooling; set model.pool=average");
 }
 
@@ -57,7 +57,8 @@ Value pooled_features(Builder& b, Value x, std::int64_t prefix, const VitConfig&
     const auto patches = [&] { return b.slice(x, 1, prefix, x.extent(1)); };
     b.output("tokens",
              [&] { return c.fc_norm ? patches() : b.layer_norm(patches(), norm, kNormEpsilon); });
-    if (c.pool == Pool::class_token) return b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
+    if (c.pool == VitPool::class_token)
+        return b.layer_norm(token_vector(b, x, 0), norm, kNormEpsilon);
     const auto mean = [&](Value tokens) { return b.reduce(tokens, op::Reduce::Kind::mean, {1}); };
     return c.fc_norm ? b.layer_norm(mean(x), norm, kNormEpsilon)
                      : mean(b.layer_norm(x, norm, kNormEpsilon));
@@ -66,7 +67,7 @@ Value pooled_features(Builder& b, Value x, std::int64_t prefix, const VitConfig&
 void record(Builder& b, const VitConfig& c) {
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
-    const bool has_class = c.pool == Pool::class_token;
+    const bool has_class = c.pool == VitPool::class_token;
     const std::int64_t prefix = has_class ? 1 : 0;
     if (has_class) x = b.concat({class_token(b, c.dim, 1e-6), x}, 1);
     x = add_position(b, x, patch_grid(c.image_size, c.patch), prefix, c.position);

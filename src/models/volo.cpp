@@ -16,10 +16,10 @@ namespace cait {
 
 namespace {
 
-constexpr double kVoloEpsilon = 1e-5;    // of the layer norms
-constexpr std::int64_t kStemStride = 2;  // of the first convolution
-constexpr std::int64_t kFinePatch = 8;   // pixels per token of the outlookers
-constexpr std::int64_t kPatch = 16;      // pixels per token of the transformer
+constexpr double kVoloEpsilon = 1e-5;        // of the layer norms
+constexpr std::int64_t kVoloStemStride = 2;  // of the first convolution
+constexpr std::int64_t kFinePatch = 8;       // pixels per token of the outlookers
+constexpr std::int64_t kPatch = 16;          // pixels per token of the transformer
 constexpr std::int64_t kOutlookKernel = 3;
 constexpr std::int64_t kOutlookStride = 2;
 
@@ -74,13 +74,13 @@ Value stem(Builder& b, Value image, const VoloConfig& c) {
         const bool first = i == 0;
         x = b.conv2d(fmt::format("conv.{}", 3 * i), x, c.stem,
                      {.kernel = first ? 7 : 3,
-                      .stride = first ? kStemStride : 1,
+                      .stride = first ? kVoloStemStride : 1,
                       .padding = first ? 3 : 1,
                       .bias = false});
         x = b.batch_norm(fmt::format("conv.{}", 3 * i + 1), x);
         x = b.activation(x, op::Activation::Kind::relu);
     }
-    constexpr std::int64_t kRest = kFinePatch / kStemStride;
+    constexpr std::int64_t kRest = kFinePatch / kVoloStemStride;
     return channels_last(b, b.conv2d("proj", x, c.dims[0], {.kernel = kRest, .stride = kRest}));
 }
 

@@ -9,11 +9,7 @@ namespace cait {
 
 namespace {
 
-constexpr double kLongest = 1e6;  // epochs
-
-void require(bool holds, std::string_view key, const std::string& expected) {
-    if (!holds) throw UsageError(fmt::format("{}: expected {}", key, expected));
-}
+constexpr double kLongestQueue = 1e6;  // epochs
 
 void bind_target(Settings& s, TargetPart& p) {
     s.number("target.momentum", p.momentum, 0, 1,
@@ -45,11 +41,11 @@ void bind_dino(Settings& s, DinoPart& p) {
     s.number("dino.teacher_temperature", p.teacher_temperature, 1e-3, 100,
              "divides what the teacher says, after the warm-up");
     s.number("dino.teacher_start", p.teacher_start, 1e-3, 100, "the same in the first epoch");
-    s.number("dino.teacher_warmup", p.teacher_warmup, 0, kLongest,
+    s.number("dino.teacher_warmup", p.teacher_warmup, 0, kLongestQueue,
              "epochs from the one to the other");
     s.number("dino.centre_momentum", p.centre_momentum, 0, 1,
              "how much of itself the centre of the teacher's outputs keeps in a step");
-    s.number("dino.freeze_last", p.freeze_last, 0, kLongest,
+    s.number("dino.freeze_last", p.freeze_last, 0, kLongestQueue,
              "epochs in which the last layer of the head does not learn");
 }
 

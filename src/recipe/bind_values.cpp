@@ -63,4 +63,8 @@ void bind_jitter(Settings& settings, std::string name, std::string& field) {
                      Settings::Kind::list, "1, 3 or 4 numbers"});
 }
 
+void require(bool holds, std::string_view key, const std::string& expected) {
+    if (!holds) throw UsageError(fmt::format("{}: expected {}", key, expected));
+}
+
 }  // namespace cait

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "models/settings.h"
 #include "recipe/recipe.h"
@@ -18,5 +19,8 @@ void bind_jitter(Settings& settings, std::string name, std::string& field);
 
 // The part [views]; recipe_views.cpp.
 void bind_views(Settings& settings, ViewsPart& part);
+
+// Throws UsageError, "KEY: expected EXPECTED", unless it holds.
+void require(bool holds, std::string_view key, const std::string& expected);
 
 }  // namespace cait

@@ -16,7 +16,7 @@ namespace cait {
 namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-constexpr double kLongest = 1e6;  // epochs
+constexpr double kLongestText = 1e6;  // epochs
 
 void bind_model(Settings& s, ModelPart& p) {
     s.custom({"model.name", "a preset, see `cait models`; other keys of the table change it",
@@ -181,12 +181,13 @@ void bind_schedule(Settings& s, SchedulePart& p) {
     s.choice("schedule.unit", p.unit,
              {{"step", ScheduleUnit::step}, {"epoch", ScheduleUnit::epoch}},
              "how often the rate moves");
-    s.number("schedule.epochs", p.epochs, 1, kLongest, "length, with the warm-up");
-    s.number("schedule.warmup", p.warmup, 0, kLongest, "epochs in which the rate rises");
+    s.number("schedule.epochs", p.epochs, 1, kLongestText, "length, with the warm-up");
+    s.number("schedule.warmup", p.warmup, 0, kLongestText, "epochs in which the rate rises");
     s.number("schedule.warmup_lr", p.warmup_lr, 0, 1000, "where it starts");
     s.number("schedule.min_lr", p.min_lr, 0, 1000, "cosine: where it ends");
-    s.number("schedule.cooldown", p.cooldown, 0, kLongest, "further epochs at min_lr");
-    s.number("schedule.step_every", p.step_every, 0.001, kLongest, "step: epochs between steps");
+    s.number("schedule.cooldown", p.cooldown, 0, kLongestText, "further epochs at min_lr");
+    s.number("schedule.step_every", p.step_every, 0.001, kLongestText,
+             "step: epochs between steps");
     s.number("schedule.step_factor", p.step_factor, 1e-6, 1, "step: the rate is multiplied by it");
 }
 

@@ -6,16 +6,13 @@
 
 #include "cait/error.h"
 #include "recipe/beyond_labels.h"
+#include "recipe/bind_values.h"
 #include "recipe/model_settings.h"
 #include "recipe/recipe_keys.h"
 
 namespace cait {
 
 namespace {
-
-void require(bool holds, std::string_view key, const std::string& expected) {
-    if (!holds) throw UsageError(fmt::format("{}: expected {}", key, expected));
-}
 
 // Setting a field to what it holds is refused when that is out of range.
 void check_ranges(const Recipe& recipe) {

@@ -11,9 +11,9 @@ namespace cait {
 
 namespace {
 
-constexpr double kSide = 420, kMargin = 12;
+constexpr double kSide = 420, kCloudMargin = 12;
 constexpr std::size_t kStyles = 2 * kCloudColours;
-constexpr std::size_t kNameWidth = 24;
+constexpr std::size_t kCloudNameWidth = 24;
 
 std::string style_of(std::size_t group) {
     return fmt::format("c{}{}", group % kCloudColours,
@@ -27,7 +27,7 @@ std::vector<FigureKey> keys_of(const CloudChart& chart, const std::vector<std::s
             keys.push_back({"", fmt::format("… and {} more", shown.size() - kStyles)});
             break;
         }
-        keys.push_back({style_of(group), cut_text(chart.names[group], kNameWidth)});
+        keys.push_back({style_of(group), cut_text(chart.names[group], kCloudNameWidth)});
     }
     return keys;
 }
@@ -43,7 +43,8 @@ Figure cloud_figure(const CloudChart& chart) {
     const double most =
         std::max({range[0].high - range[0].low, range[1].high - range[1].low, 1e-12});
     const auto place = [&](double value, const ChartRange& along) {
-        return kSide / 2 + (value - (along.low + along.high) / 2) / most * (kSide - 2 * kMargin);
+        return kSide / 2 +
+               (value - (along.low + along.high) / 2) / most * (kSide - 2 * kCloudMargin);
     };
     std::vector<std::vector<DrawingPoint>> groups(chart.names.size());
     for (std::size_t i = 0; i < chart.points.size(); ++i)
@@ -54,8 +55,7 @@ Figure cloud_figure(const CloudChart& chart) {
     for (std::size_t group = 0; group < groups.size(); ++group) {
         if (groups[group].empty()) continue;
         shown.push_back(group);
-        drawing.add(
-            Drawing::Marks{"cloud " + style_of(group), groups[group], chart.names[group]});
+        drawing.add(Drawing::Marks{"cloud " + style_of(group), groups[group], chart.names[group]});
     }
     return {{}, chart.title, {}, keys_of(chart, shown), std::move(drawing)};
 }

@@ -12,7 +12,7 @@ namespace cait {
 
 namespace {
 
-constexpr double kMargin = 12;
+constexpr double kFigureMargin = 12;
 constexpr double kLetter = 6;  // width of one, in both fonts
 constexpr double kSquare = 10;
 
@@ -36,13 +36,13 @@ void draw_key(Drawing& drawing, const std::string& style, double left, double to
 // Keys beside each other, in as many rows as they need. Returns where the last row ends.
 double draw_keys(Drawing& drawing, const std::vector<FigureKey>& keys, double top) {
     constexpr double kRow = 16, kGap = 18;
-    double left = kMargin, base = top;
+    double left = kFigureMargin, base = top;
     for (const FigureKey& key : keys) {
         const std::string text = key_text(key);
         const double square = key.style.empty() ? 0 : kSquare + 6;
         const double width = square + double(text_width(text));
-        if (left > kMargin && left + width > drawing.width() - kMargin) {
-            left = kMargin;
+        if (left > kFigureMargin && left + width > drawing.width() - kFigureMargin) {
+            left = kFigureMargin;
             base += kRow;
         }
         draw_key(drawing, key.style, left, base);
@@ -58,8 +58,7 @@ std::string figure_html(const Figure& figure) {
     if (figure.empty()) return {};
     std::string legend =
         figure.label.empty() ? "" : "<span>" + html_text(figure.label) + "</span> ";
-    for (const FigureKey& key : figure.keys)
-        legend += legend_entry(key.style, key.name, key.value);
+    for (const FigureKey& key : figure.keys) legend += legend_entry(key.style, key.name, key.value);
     return chart_figure(figure.title, legend, figure.drawing.svg(), figure.drawing.width(),
                         figure.drawing.height());
 }
@@ -68,13 +67,13 @@ Drawing whole_drawing(const Figure& figure) {
     constexpr double kTitle = 34, kLabel = 16;
     Drawing head(figure.drawing.width(), 0);
     // A title that is too long for the picture is cut there, not in the page.
-    const auto letters = std::size_t((figure.drawing.width() - 2 * kMargin) / kLetter);
+    const auto letters = std::size_t((figure.drawing.width() - 2 * kFigureMargin) / kLetter);
     head.add(Drawing::Text{"title",
-                           {kMargin, 22},
+                           {kFigureMargin, 22},
                            fit_text(figure.title, std::int64_t(letters) * std::int64_t(kLetter))});
     double height = kTitle;
     if (!figure.label.empty()) {
-        head.add(Drawing::Text{"tick", {kMargin, height + 6}, figure.label});
+        head.add(Drawing::Text{"tick", {kFigureMargin, height + 6}, figure.label});
         height += kLabel;
     }
     height = draw_keys(head, figure.keys, height);

@@ -10,8 +10,8 @@ namespace {
 
 using P = ChartPlane;
 using Anchor = Drawing::Anchor;
-constexpr double kRow = 26, kTop = 6, kBottom = 36, kNames = 130;
-constexpr std::size_t kNameWidth = 20;
+constexpr double kRow = 26, kIntervalTop = 6, kIntervalBottom = 36, kNames = 130;
+constexpr std::size_t kIntervalNameWidth = 20;
 
 void draw_row(Drawing& drawing, const IntervalRow& row, double y, const auto& across) {
     const Spread& spread = row.spread;
@@ -20,8 +20,8 @@ void draw_row(Drawing& drawing, const IntervalRow& row, double y, const auto& ac
     const auto line = [&](const char* style, double from, double to) {
         drawing.add(Drawing::Path{style + colour, {{across(from), y}, {across(to), y}}});
     };
-    drawing.add(
-        Drawing::Text{"tick", {kNames - 8, y + 3.5}, cut_text(row.name, kNameWidth), Anchor::end});
+    drawing.add(Drawing::Text{
+        "tick", {kNames - 8, y + 3.5}, cut_text(row.name, kIntervalNameWidth), Anchor::end});
     line("line whisker ", spread.least, spread.most);
     line("line ", spread.mean - deviation, spread.mean + deviation);
     drawing.add(Drawing::Disc{"dot " + colour, {across(spread.mean), y}, 4.5, ""});
@@ -31,7 +31,7 @@ void draw_row(Drawing& drawing, const IntervalRow& row, double y, const auto& ac
 
 Figure interval_figure(const IntervalChart& chart) {
     if (chart.rows.empty()) return {.title = chart.title};
-    Drawing drawing(P::kWidth, kTop + kRow * double(chart.rows.size()) + kBottom);
+    Drawing drawing(P::kWidth, kIntervalTop + kRow * double(chart.rows.size()) + kIntervalBottom);
     ChartRange range;
     for (const IntervalRow& row : chart.rows) {
         range.include(row.spread.least);
@@ -45,16 +45,16 @@ Figure interval_figure(const IntervalChart& chart) {
         return kNames + (value - ticks.front()) / (ticks.back() - ticks.front()) *
                             (P::kWidth - 2 * P::kRight - 8 - kNames);
     };
-    const double end = drawing.height() - kBottom;
+    const double end = drawing.height() - kIntervalBottom;
     for (std::size_t i = 0; i < ticks.size(); ++i) {
         const double x = across(ticks[i]);
-        drawing.add(Drawing::Path{"grid", {{x, kTop}, {x, end}}});
+        drawing.add(Drawing::Path{"grid", {{x, kIntervalTop}, {x, end}}});
         drawing.add(Drawing::Text{"tick", {x, end + 14}, texts[i], Anchor::middle});
     }
     drawing.add(Drawing::Text{
         "tick", {P::kWidth - P::kRight, drawing.height() - 6}, chart.x_label, Anchor::end});
     for (std::size_t i = 0; i < chart.rows.size(); ++i)
-        draw_row(drawing, chart.rows[i], kTop + kRow * (double(i) + 0.5), across);
+        draw_row(drawing, chart.rows[i], kIntervalTop + kRow * (double(i) + 0.5), across);
     return {{}, chart.title, {}, {}, std::move(drawing)};
 }
 

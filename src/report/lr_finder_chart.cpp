@@ -13,7 +13,7 @@ namespace cait {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 360;
-constexpr double kLeft = 56, kRight = 24, kTop = 40, kBottom = 48;
+constexpr double kLeft = 56, kRight = 24, kFinderTop = 40, kFinderBottom = 48;
 constexpr double kBlownUp = 1.5;  // times the first loss: no more of it is shown
 
 constexpr const char* kStyle = R"css(<style>
@@ -51,7 +51,8 @@ public:
     }
     double down(double loss) const {
         const double low = y_ticks_.front(), high = y_ticks_.back();
-        return kHeight - kBottom - (loss - low) / (high - low) * (kHeight - kTop - kBottom);
+        return kHeight - kFinderBottom -
+               (loss - low) / (high - low) * (kHeight - kFinderTop - kFinderBottom);
     }
     double highest() const { return y_ticks_.back(); }
 
@@ -80,7 +81,8 @@ std::string axes(const Plane& plane) {
         svg += fmt::format(
             "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/>"
             "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:.0e}</text>\n",
-            plane.across(rate), kTop, kHeight - kBottom, kHeight - kBottom + 18, rate);
+            plane.across(rate), kFinderTop, kHeight - kFinderBottom, kHeight - kFinderBottom + 18,
+            rate);
     return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">learning rate</text>\n",
                              kWidth - kRight, kHeight - 10);
 }
@@ -110,7 +112,7 @@ std::string lr_finder_svg(std::span<const LrPoint> points, double chosen) {
     if (chosen > 0) {
         title += fmt::format(", chosen: {:.2g}", chosen);
         mark = fmt::format("<path class=\"chosen\" d=\"M{:.1f} {}V{}\"/>\n", plane.across(chosen),
-                           kTop, kHeight - kBottom);
+                           kFinderTop, kHeight - kFinderBottom);
     }
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "

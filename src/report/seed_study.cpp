@@ -10,7 +10,7 @@ namespace cait {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::vector<double> values_of(const std::vector<EpochScores>& scores, double EpochScores::*value) {
     std::vector<double> values;
@@ -36,15 +36,15 @@ std::optional<EpochScores> on_test(const SeedRun& run, const std::string& name) 
     return std::nullopt;
 }
 
-Json spread_json(const Spread& spread) {
+OrderedJson spread_json(const Spread& spread) {
     return {{"mean", spread.mean},
-            {"std", spread.deviation ? Json(*spread.deviation) : Json()},
+            {"std", spread.deviation ? OrderedJson(*spread.deviation) : OrderedJson()},
             {"min", spread.least},
             {"max", spread.most},
             {"count", spread.count}};
 }
 
-Json scores_json(const EpochScores& scores) {
+OrderedJson scores_json(const EpochScores& scores) {
     return {{"epoch", scores.epoch},
             {"top1", scores.top1},
             {"top5", scores.top5},
@@ -85,11 +85,12 @@ std::vector<std::pair<double, Spread>> seed_epochs(const SeedStudy& study) {
     return spreads;
 }
 
-Json seeds_json(const SeedStudy& study) {
+OrderedJson seeds_json(const SeedStudy& study) {
     const std::vector<SeedResults> results = seed_results(study);
-    Json runs = Json::array(), tests = Json::array(), epochs = Json::array();
+    OrderedJson runs = OrderedJson::array(), tests = OrderedJson::array(),
+                epochs = OrderedJson::array();
     for (std::size_t i = 0; i < study.runs.size(); ++i) {
-        Json of_tests = Json::object();
+        OrderedJson of_tests = OrderedJson::object();
         for (const SeedResults& result : results)
             of_tests[result.test] = scores_json(result.of_runs[i]);
         runs.push_back(

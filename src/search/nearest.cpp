@@ -13,7 +13,8 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kQueries = 128;  // whose similarities are computed together
-constexpr std::size_t kColumns = 10 * PackedCollection::kStep;  // rows of the collection at a time
+constexpr std::size_t kNearestColumns =
+    10 * PackedCollection::kStep;   // rows of the collection at a time
 constexpr std::size_t kLanes = 16;  // similarities that are looked at together
 // Products are float32 sums, in an order of the processor's: so many more than k are kept until the
 // float64 sums decide.
@@ -120,17 +121,17 @@ std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection
     std::vector<Neighbour> result(queries.rows * options.k);
     for_query_blocks(
         queries.rows, kQueries, options.threads, [&](std::size_t first, std::size_t count) {
-            std::vector<float> block(kQueries * kColumns);
+            std::vector<float> block(kQueries * kNearestColumns);
             kernels::Buffer scratch{std::int64_t(packed.scratch_bytes())};
             std::vector<Best> best;
             for (std::size_t q = first; q < first + count; ++q)
                 best.emplace_back(kept, options.skip.empty() ? -1 : options.skip[q]);
-            for (std::size_t column = 0; column < collection.rows; column += kColumns) {
-                const std::size_t columns = std::min(kColumns, collection.rows - column);
+            for (std::size_t column = 0; column < collection.rows; column += kNearestColumns) {
+                const std::size_t columns = std::min(kNearestColumns, collection.rows - column);
                 packed.similarities(queries.row(first).data(), count, column, columns, block.data(),
-                                    kColumns, scratch.data());
+                                    kNearestColumns, scratch.data());
                 for (std::size_t q = 0; q < count; ++q)
-                    best[q].scan(block.data() + q * kColumns, columns, column);
+                    best[q].scan(block.data() + q * kNearestColumns, columns, column);
             }
             for (std::size_t q = 0; q < count; ++q)
                 write_nearest(queries.row(first + q), collection, best[q],

@@ -9,7 +9,7 @@ namespace cait {
 
 namespace {
 
-constexpr std::size_t kColumns = 10 * PackedCollection::kStep;
+constexpr std::size_t kRankingColumns = 10 * PackedCollection::kStep;
 
 // The rows of each label.
 class RowsByLabel {
@@ -106,9 +106,9 @@ void rank_relevant(const Vectors& queries, const Vectors& collection,
                          const std::size_t ld = collection.rows;
                          std::vector<float> block(count * ld), scores;
                          kernels::Buffer scratch{std::int64_t(packed.scratch_bytes())};
-                         for (std::size_t column = 0; column < ld; column += kColumns)
+                         for (std::size_t column = 0; column < ld; column += kRankingColumns)
                              packed.similarities(queries.row(first).data(), count, column,
-                                                 std::min(kColumns, ld - column),
+                                                 std::min(kRankingColumns, ld - column),
                                                  block.data() + column, ld, scratch.data());
                          PlaceFinder finder;
                          for (std::size_t q = first; q < first + count; ++q) {

@@ -14,7 +14,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using At = at::Tensor;
 
-struct Settings {
+struct AttentionSettings {
     op::AttentionOptions op;
     CpuOptions options;
 };
@@ -25,7 +25,7 @@ At as_rows(const At& x) {
     return floats.stride(2) == 1 ? floats : floats.contiguous();
 }
 
-kernels::AttentionShape shape_of(const Settings& s, const At& q, const At& k,
+kernels::AttentionShape shape_of(const AttentionSettings& s, const At& q, const At& k,
                                  const HeadMixes& mixes) {
     return {.queries = q.size(1),
             .keys = k.size(1),
@@ -68,7 +68,7 @@ int workers_for(Index images, const CpuOptions& options) {
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
 public:
     static At compute(const At& q, const At& k, const At& v, const HeadMixes& mixes,
-                      const Settings& settings) {
+                      const AttentionSettings& settings) {
         At output = at::empty(q.sizes(), at::kFloat);
         const kernels::AttentionShape shape = shape_of(settings, q, k, mixes);
         for_images(q.size(0), workers_for(q.size(0), settings.options),
@@ -84,7 +84,7 @@ public:
     static At forward(AutogradContext* context, const At& q, const At& k, const At& v,
                       const c10::optional<At>& before_weight, const c10::optional<At>& before_bias,
                       const c10::optional<At>& after_weight, const c10::optional<At>& after_bias,
-                      const Settings& settings) {
+                      const AttentionSettings& settings) {
         const HeadMixes mixes{or_undefined(before_weight), or_undefined(before_bias),
                               or_undefined(after_weight), or_undefined(after_bias)};
         context->save_for_backward({q, k, v, mixes.before_weight, mixes.before_bias,
@@ -97,7 +97,7 @@ public:
         const variable_list saved = context->get_saved_variables();
         const At &q = saved[0], &k = saved[1], &v = saved[2];
         const HeadMixes mixes{saved[3], saved[4], saved[5], saved[6]};
-        const auto settings = held<Settings>(context);
+        const auto settings = held<AttentionSettings>(context);
         const kernels::AttentionShape shape = shape_of(settings, q, k, mixes);
         const At d_output = as_floats(gradients[0]);
         At dq = at::empty(q.sizes(), at::kFloat), dk = at::empty(k.sizes(), at::kFloat),
@@ -155,7 +155,7 @@ At cpu_attention(const op::AttentionOptions& op, const At& q, const At& k, const
                  std::span<const At> mixes, const CpuOptions& options) {
     const At queries = as_rows(q), keys = as_rows(k), values = as_rows(v);
     const HeadMixes m = head_mixes(op, mixes);
-    const Settings settings{op, options};
+    const AttentionSettings settings{op, options};
     if (!needs_gradient(
             {queries, keys, values, m.before_weight, m.before_bias, m.after_weight, m.after_bias}))
         return AttentionFunction::compute(queries, keys, values, m, settings);

@@ -16,14 +16,15 @@ using At = at::Tensor;
 // Inputs of both functions come in this order, those of the branch itself behind them.
 enum Around { kX, kNormWeight, kNormBias, kGain, kFactors, kOwn };
 
-struct Settings {
+struct BranchSettings {
     double epsilon = 0;
     bool keeps = false;  // whether a backward pass will follow
     op::AttentionOptions attention = {};
     CpuOptions options;
 };
 
-void fill_options(kernels::BranchOptions& b, const variable_list& in, const Settings& settings) {
+void fill_options(kernels::BranchOptions& b, const variable_list& in,
+                  const BranchSettings& settings) {
     b.batch = in[kX].size(0);
     b.tokens = in[kX].size(1);
     b.dim = in[kX].size(2);
@@ -37,7 +38,7 @@ void fill_options(kernels::BranchOptions& b, const variable_list& in, const Sett
     b.profile = settings.options.profile;
 }
 
-void fill_mlp(kernels::MlpBranch& b, const variable_list& in, const Settings& settings) {
+void fill_mlp(kernels::MlpBranch& b, const variable_list& in, const BranchSettings& settings) {
     fill_options(b, in, settings);
     b.bias1 = floats_of(in[kOwn + 1]);
     b.bias2 = floats_of(in[kOwn + 3]);
@@ -45,7 +46,7 @@ void fill_mlp(kernels::MlpBranch& b, const variable_list& in, const Settings& se
 }
 
 void fill_attention(kernels::AttentionBranch& b, const variable_list& in,
-                    const Settings& settings) {
+                    const BranchSettings& settings) {
     fill_options(b, in, settings);
     b.bias_qkv = floats_of(in[kOwn + 1]);
     b.bias_proj = floats_of(in[kOwn + 3]);
@@ -62,7 +63,7 @@ void fill_attention(kernels::AttentionBranch& b, const variable_list& in,
                    .format = b.format};
 }
 
-At kept_tensor(std::int64_t count, const Settings& settings) {
+At kept_tensor(std::int64_t count, const BranchSettings& settings) {
     if (!settings.keeps) return {};
     return at::empty({count},
                      settings.options.format == kernels::Format::f32 ? at::kFloat : at::kBFloat16);
@@ -82,7 +83,7 @@ struct Computed {
     variable_list kept;
 };
 
-Computed compute_mlp(const variable_list& in, const Settings& settings) {
+Computed compute_mlp(const variable_list& in, const BranchSettings& settings) {
     kernels::MlpBranch branch;
     fill_mlp(branch, in, settings);
     branch.weight1 = settings.options.forward_weight(in[kOwn]);
@@ -94,7 +95,7 @@ Computed compute_mlp(const variable_list& in, const Settings& settings) {
     return result;
 }
 
-Computed compute_attention(const variable_list& in, const Settings& settings) {
+Computed compute_attention(const variable_list& in, const BranchSettings& settings) {
     kernels::AttentionBranch branch;
     fill_attention(branch, in, settings);
     branch.weight_qkv = settings.options.forward_weight(in[kOwn]);
@@ -109,7 +110,7 @@ Computed compute_attention(const variable_list& in, const Settings& settings) {
 }
 
 variable_list mlp_gradients(const variable_list& in, const variable_list& kept, const At& dy,
-                            const Settings& settings) {
+                            const BranchSettings& settings) {
     variable_list d = gradients_of(in);
     kernels::MlpGradients to;
     to.x = mutable_floats_of(d[kX]);
@@ -130,7 +131,7 @@ variable_list mlp_gradients(const variable_list& in, const variable_list& kept, 
 }
 
 variable_list attention_gradients(const variable_list& in, const variable_list& kept, const At& dy,
-                                  const Settings& settings) {
+                                  const BranchSettings& settings) {
     variable_list d = gradients_of(in);
     kernels::AttentionGradients to;
     to.x = mutable_floats_of(d[kX]);
@@ -155,7 +156,7 @@ variable_list attention_gradients(const variable_list& in, const variable_list& 
 
 // Inputs without the undefined ones, and back by the list of those that there are.
 struct Settled {
-    Settings settings;
+    BranchSettings settings;
     std::vector<bool> defined;
 };
 variable_list defined_of(const variable_list& in) {
@@ -201,7 +202,7 @@ public:
 };
 
 template <class Function>
-At apply_branch(const variable_list& in, const Settings& settings) {
+At apply_branch(const variable_list& in, const BranchSettings& settings) {
     Settled settled{settings, {}};
     for (const At& tensor : in) settled.defined.push_back(tensor.defined());
     const variable_list given = defined_of(in);
@@ -228,7 +229,7 @@ At cpu_mlp_branch(const BranchTensors& around, const MlpTensors& mlp, const CpuO
     variable_list in = around_of(around);
     for (const At& tensor : {mlp.weight1, mlp.bias1, mlp.weight2, mlp.bias2})
         in.push_back(as_floats(tensor));
-    Settings settings{around.epsilon, any_needs_gradient(in), {}, options};
+    BranchSettings settings{around.epsilon, any_needs_gradient(in), {}, options};
     return settings.keeps ? apply_branch<MlpFunction>(in, settings) : compute_mlp(in, settings).y;
 }
 
@@ -240,7 +241,7 @@ At cpu_attention_branch(const BranchTensors& around, const AttentionTensors& att
          {attention.weight_qkv, attention.bias_qkv, attention.weight_proj, attention.bias_proj,
           mixes.before_weight, mixes.before_bias, mixes.after_weight, mixes.after_bias})
         in.push_back(as_floats(tensor));
-    Settings settings{around.epsilon, any_needs_gradient(in), op, options};
+    BranchSettings settings{around.epsilon, any_needs_gradient(in), op, options};
     return settings.keeps ? apply_branch<AttentionBranchFunction>(in, settings)
                           : compute_attention(in, settings).y;
 }

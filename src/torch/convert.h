@@ -1,7 +1,7 @@
 // Our tensors as LibTorch tensors and back.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include "cait/tensor.h"
 

@@ -2,7 +2,7 @@
 // torch::autograd::Function; second derivatives are not defined.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <ATen/Parallel.h>
 

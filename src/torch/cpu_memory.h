@@ -3,7 +3,7 @@
 // the EvaluateContext; it serves one run at a time.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // One op on LibTorch tensors. Everything here is differentiable.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 // Walks a graph on LibTorch tensors: the differentiable run, on any device that LibTorch has.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 // that many processes learn what one would.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <functional>
 

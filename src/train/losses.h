@@ -2,7 +2,7 @@
 // of two passes (cosub), and token labels. Computed in float32 whatever the model computes in.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <map>
 #include <string>

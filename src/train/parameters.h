@@ -1,7 +1,7 @@
 // The weights of a model as training sees them: which of them learn, how fast, and which decay.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <map>
 #include <span>

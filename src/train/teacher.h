@@ -1,7 +1,7 @@
 // The model that a student learns from: loaded once, run on the student's own batches, frozen.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <cstdint>
 #include <memory>

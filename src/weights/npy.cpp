@@ -27,7 +27,7 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kMagic = "\x93NUMPY"sv;
 constexpr std::size_t kAlignment = 64;  // of the data, as NumPy does it
-constexpr std::size_t kHighestRank = 64;
+constexpr std::size_t kHighestNpyRank = 64;
 
 constexpr std::array kTypes{
     std::pair{"<f4"sv, DType::f32},     std::pair{"<f8"sv, DType::f64},
@@ -135,7 +135,7 @@ private:
                 fail(fmt::format("shape: expected a non-negative integer, found '{}'",
                                  printable(rest_, 24)));
             rest_.remove_prefix(std::size_t(end - rest_.data()));
-            if (shape.size() == kHighestRank) fail("shape: too many extents");
+            if (shape.size() == kHighestNpyRank) fail("shape: too many extents");
             shape.push_back(extent);
             if (!accept(',')) {
                 expect(')');

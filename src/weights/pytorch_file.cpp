@@ -28,7 +28,7 @@ using Kind = PickleValue::Kind;
 constexpr std::string_view kZipMagic = "PK\x03\x04"sv;
 constexpr std::string_view kLegacyMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
 constexpr std::int64_t kLegacyProtocol = 1001;
-constexpr std::size_t kHighestRank = 64;
+constexpr std::size_t kHighestStoredRank = 64;
 
 using Storages = std::unordered_map<std::string, std::span<const std::byte>>;
 
@@ -52,8 +52,9 @@ StorageId storage_id(const PickleDocument& pickle, const PickleValue& storage,
 std::vector<std::int64_t> integers(const PickleDocument& pickle, PickleId id,
                                    const std::string& where) {
     const bool is_sequence = pickle[id].kind == Kind::tuple || pickle[id].kind == Kind::list;
-    if (!is_sequence || pickle.items(id).size() > kHighestRank)
-        throw Error(fmt::format("{}: expected at most {} extents, found {}", where, kHighestRank,
+    if (!is_sequence || pickle.items(id).size() > kHighestStoredRank)
+        throw Error(fmt::format("{}: expected at most {} extents, found {}", where,
+                                kHighestStoredRank,
                                 is_sequence ? "more" : kind_name(pickle[id].kind)));
     std::vector<std::int64_t> values;
     for (const PickleId item : pickle.items(id)) {

@@ -292,14 +292,14 @@ TEST_P(Composites, TheEngineEqualsItsDecomposition) {
     test::expect_close(found, expected, 1e-5, "output");
 }
 
-std::vector<OpCase> all_cases() {
+std::vector<OpCase> composites_all_cases() {
     std::vector<OpCase> cases = composite_cases();
     const std::vector<OpCase> fused = fused_cases();
     cases.insert(cases.end(), fused.begin(), fused.end());
     return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Torch, Composites, testing::ValuesIn(all_cases()),
+INSTANTIATE_TEST_SUITE_P(Torch, Composites, testing::ValuesIn(composites_all_cases()),
                          [](const auto& i) { return i.param.name; });
 
 // The executor fuses by itself, so that the cases above hold its kernels against primitives. Here
@@ -343,7 +343,7 @@ OpNames ops_of(const Graph& graph) {
 TEST(CompositesList, HasEveryCompositeAndTheyAreWhatDecomposes) {
     const OpNames expected = composites(std::make_index_sequence<std::variant_size_v<Op>>());
     OpNames covered;
-    for (const OpCase& one : all_cases()) {
+    for (const OpCase& one : composites_all_cases()) {
         const Graph recorded = graph_of(one, one.mode), fused = fuse(recorded);
         for (const Graph* graph : {&recorded, &fused}) {
             covered.merge(ops_of(*graph));

@@ -1,6 +1,7 @@
 // Every family, and every switch of CaiT, goes through the same list: record, decompose, declare,
 // forward at its own and at another size, a training step, save and reload.
 #include <gtest/gtest.h>
+#include <torch/nn/functional/loss.h>
 
 #include <filesystem>
 
@@ -94,7 +95,7 @@ std::vector<ModelCase> presets() {
     return cases;
 }
 
-std::vector<ModelCase> all_cases() {
+std::vector<ModelCase> models_all_cases() {
     std::vector<ModelCase> cases = cait_switches();
     const std::vector<ModelCase> every = presets();
     cases.insert(cases.end(), every.begin(), every.end());
@@ -369,7 +370,7 @@ TEST_P(Models, SavedAndReloadedIsIdentical) {
     std::filesystem::remove(file);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Models, testing::ValuesIn(all_cases()),
+INSTANTIATE_TEST_SUITE_P(All, Models, testing::ValuesIn(models_all_cases()),
                          [](const auto& i) { return i.param.name; });
 
 }  // namespace

@@ -20,14 +20,14 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-struct Output {
+struct CompletionOutput {
     int status = -1;
     std::string text;  // both streams
 };
 
-Output shell(const std::string& command) {
+CompletionOutput shell(const std::string& command) {
     FILE* pipe = ::popen(("exec 2>&1; " + command).c_str(), "r");
-    Output output;
+    CompletionOutput output;
     std::array<char, 4096> buffer{};
     while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe))
         output.text.append(buffer.data(), size);
@@ -50,9 +50,10 @@ protected:
     // What bash offers for the last of these words.
     std::vector<std::string> offered(const std::string& words) const {
         const std::string script = printed("bash");
-        const Output output = shell("bash -c 'source " + script + "; COMP_WORDS=(" + words +
-                                    "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cait; "
-                                    "printf \"%s\\n\" \"${COMPREPLY[@]}\"'");
+        const CompletionOutput output =
+            shell("bash -c 'source " + script + "; COMP_WORDS=(" + words +
+                  "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cait; "
+                  "printf \"%s\\n\" \"${COMPREPLY[@]}\"'");
         std::istringstream lines(output.text);
         std::vector<std::string> found;
         for (std::string line; std::getline(lines, line);)
@@ -62,7 +63,7 @@ protected:
 };
 
 TEST_F(Completion, BashCompletesCommandsOptionsAndNames) {
-    const Output checked = shell("bash -n " + printed("bash"));
+    const CompletionOutput checked = shell("bash -n " + printed("bash"));
     EXPECT_EQ(checked.status, 0) << checked.text;
     EXPECT_THAT(offered("cait tra"), ElementsAre("train"));
     EXPECT_THAT(offered("cait data st"), ElementsAre("stats"));
@@ -79,7 +80,7 @@ TEST_F(Completion, BashCompletesCommandsOptionsAndNames) {
 TEST_F(Completion, ZshAndFishReadTheirs) {
     for (const std::string name : {"zsh", "fish"}) {
         if (!installed(name)) continue;
-        const Output checked = shell(name + " -n " + printed(name));
+        const CompletionOutput checked = shell(name + " -n " + printed(name));
         EXPECT_EQ(checked.status, 0) << checked.text;
         EXPECT_EQ(checked.text, "");
     }
@@ -98,11 +99,11 @@ TEST_F(Completion, ZshAndFishReadTheirs) {
 TEST_F(Completion, TheManualPageIsCleanAndHasEveryCommand) {
     const std::string page = printed("man");
     if (installed("mandoc")) {
-        const Output lint = shell("mandoc -Tlint -Wwarning " + page);
+        const CompletionOutput lint = shell("mandoc -Tlint -Wwarning " + page);
         EXPECT_EQ(lint.text, "");
     }
     if (!installed("groff")) GTEST_SKIP() << "groff is not installed";
-    const Output warnings = shell("groff -K utf8 -man -ww -z -Tutf8 " + page);
+    const CompletionOutput warnings = shell("groff -K utf8 -man -ww -z -Tutf8 " + page);
     EXPECT_EQ(warnings.text, "");
     const std::string text = shell("groff -K utf8 -man -Tascii -P-cbou -rLL=100n " + page).text;
     for (const char* part :

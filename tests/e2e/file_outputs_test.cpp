@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const Words kWeights = Words{"--weights", data("tiny_cait_zip.pth")} + kTinyCait;
+const Words kOutputWeights = Words{"--weights", data("tiny_cait_zip.pth")} + kTinyCait;
 
 class FileOutputs : public InFolder {
 protected:
@@ -29,7 +29,7 @@ protected:
     }
 
     Finished predict(const std::string& output) const {
-        return cait(Words{"predict", path("a.png"), "--csv", "--output", output} + kWeights);
+        return cait(Words{"predict", path("a.png"), "--csv", "--output", output} + kOutputWeights);
     }
     Finished preprocess(const std::string& output) const {
         return cait({"preprocess", "--model", "cait_xxs24_224", path("a.png"), "--output", output});
@@ -164,13 +164,13 @@ TEST_F(FileOutputs, NoInputIsWrittenOver) {
     for (const char* name : {"a.png", "soft.png", "hard.png"}) {
         const Words output{"--output", path(name)};
         expect_kept(Words{"preprocess", "--model", "cait_xxs24_224", image} + output, image);
-        expect_kept(Words{"predict", image} + kWeights + output, image);
-        expect_kept(Words{"attend", image} + kWeights + output, image);
+        expect_kept(Words{"predict", image} + kOutputWeights + output, image);
+        expect_kept(Words{"attend", image} + kOutputWeights + output, image);
     }
     fs::create_directories(folder_ / "set/red");
     fs::rename(path("hard.png"), path("set/red/b.png"));
     const Words over_set{"--output", path("set/red/b.png")};
-    expect_kept(Words{"predict", path("set")} + kWeights + over_set, image);
+    expect_kept(Words{"predict", path("set")} + kOutputWeights + over_set, image);
     expect_kept(Words{"data", "preview", "folder:" + path("set")} + over_set, image);
     const Words tiny = kTinyCait;
     expect_kept(Words{"forward", "--weights", path("w.npy"), "--input", path("x.npy"), "--output",

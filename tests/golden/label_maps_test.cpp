@@ -18,24 +18,26 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-const Json& file() {
+const Json& label_maps_file() {
     static const Json kFile = golden::read_json("label_maps.json");
     return kFile;
 }
 
-LabelMapSize size() { return {file()["count"], file()["side"], file()["side"]}; }
-Grid grid() { return {file()["grid"], file()["grid"]}; }
+LabelMapSize size() {
+    return {label_maps_file()["count"], label_maps_file()["side"], label_maps_file()["side"]};
+}
+Grid grid() { return {label_maps_file()["grid"], label_maps_file()["grid"]}; }
 
 std::vector<float> map_of(std::size_t image) {
-    return file()["maps"][image].get<std::vector<float>>();
+    return label_maps_file()["maps"][image].get<std::vector<float>>();
 }
 
 // As LabelMaps::read() writes them, with every place where it belongs.
 at::Tensor numbers() {
     std::vector<at::Tensor> rows;
-    for (std::size_t i = 0; i < file()["views"].size(); ++i) {
+    for (std::size_t i = 0; i < label_maps_file()["views"].size(); ++i) {
         std::vector<float> row = map_of(i);
-        for (const Json& value : file()["views"][i])
+        for (const Json& value : label_maps_file()["views"][i])
             row.push_back(value.is_boolean() ? float(value.get<bool>()) : value.get<float>());
         for (std::int64_t n = 0; n < grid().count(); ++n) row.push_back(float(n));
         rows.push_back(torch::tensor(row));
@@ -43,7 +45,7 @@ at::Tensor numbers() {
     return at::stack(rows);
 }
 
-void expect_equal(const at::Tensor& found, const Json& expected) {
+void label_maps_expect_equal(const at::Tensor& found, const Json& expected) {
     const at::Tensor flat = found.flatten().contiguous();
     ASSERT_EQ(std::size_t(flat.numel()), expected.size());
     for (std::int64_t i = 0; i < flat.numel(); ++i)
@@ -51,10 +53,10 @@ void expect_equal(const at::Tensor& found, const Json& expected) {
 }
 
 TEST(GoldenLabelMaps, GiveTheTargetsOfTheOfficialCode) {
-    const MapTargets found =
-        map_targets(numbers(), size(), grid(), file()["classes"], file()["smoothing"]);
-    expect_equal(found.tokens, file()["tokens"]);
-    expect_equal(found.images, file()["images"]);
+    const MapTargets found = map_targets(numbers(), size(), grid(), label_maps_file()["classes"],
+                                         label_maps_file()["smoothing"]);
+    label_maps_expect_equal(found.tokens, label_maps_file()["tokens"]);
+    label_maps_expect_equal(found.images, label_maps_file()["images"]);
 }
 
 TEST(GoldenLabelMaps, PlacesMoveWithTheImage) {
@@ -63,7 +65,7 @@ TEST(GoldenLabelMaps, PlacesMoveWithTheImage) {
     moved.select(1, first).fill_(7);       // what was at 7 is now at 0
     moved.select(1, first + 1).fill_(-1);  // and nothing at 1
     const auto targets = [](const at::Tensor& from) {
-        return map_targets(from, size(), grid(), file()["classes"], 0).tokens;
+        return map_targets(from, size(), grid(), label_maps_file()["classes"], 0).tokens;
     };
     const at::Tensor before = targets(numbers()), after = targets(moved);
     EXPECT_TRUE(at::equal(after.select(1, 0), before.select(1, 7)));

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const Json& file() {
+const Json& losses_file() {
     static const Json kFile = golden::read_json("losses.json");
     return kFile;
 }
@@ -22,14 +22,16 @@ at::Tensor tensor(const std::string& name, const Shape& shape) {
     return 4 * to_torch(golden::pattern(name, shape));
 }
 
-std::vector<std::int64_t> labels() { return file()["labels"].get<std::vector<std::int64_t>>(); }
+std::vector<std::int64_t> labels() {
+    return losses_file()["labels"].get<std::vector<std::int64_t>>();
+}
 
 // What the loader gives for a batch that was mixed with its own reverse.
 at::Tensor mixed_targets(double smoothing) {
     Mixup mixup;
     mixup.smoothing = smoothing;
-    mixup.classes = file()["classes"];
-    const std::vector<MixDraw> draws(labels().size(), MixDraw{.share = file()["share"]});
+    mixup.classes = losses_file()["classes"];
+    const std::vector<MixDraw> draws(labels().size(), MixDraw{.share = losses_file()["share"]});
     at::Tensor targets = at::empty({std::int64_t(labels().size()), mixup.classes});
     mix_targets(mixup, draws, labels(),
                 std::span(targets.data_ptr<float>(), std::size_t(targets.numel())));
@@ -37,13 +39,13 @@ at::Tensor mixed_targets(double smoothing) {
 }
 
 ModelSpec model_with(const std::string& head) {
-    const std::string classes = std::to_string(file()["classes"].get<int>());
+    const std::string classes = std::to_string(losses_file()["classes"].get<int>());
     if (head == "dist") return configure("deit_tiny_distilled_patch16_224", {{"classes", classes}});
     if (head == "aux") return configure("volo_d1_224", {{"classes", classes}});
     return configure("cait_xxs24_224", {{"classes", classes}});
 }
 
-void expect_equal(const at::Tensor& found, const Json& expected, const std::string& what) {
+void losses_expect_equal(const at::Tensor& found, const Json& expected, const std::string& what) {
     const at::Tensor flat = found.flatten().contiguous();
     ASSERT_EQ(std::size_t(flat.numel()), expected.size()) << what;
     for (std::int64_t i = 0; i < flat.numel(); ++i)
@@ -54,7 +56,7 @@ void expect_equal(const at::Tensor& found, const Json& expected, const std::stri
 class GoldenLosses : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(GoldenLosses, LossAndGradientsAgree) {
-    const Json& one = file()["cases"][GetParam()];
+    const Json& one = losses_file()["cases"][GetParam()];
     const Json& keys = one["recipe"];
     LossPart part;
     DistillPart distill;
@@ -73,7 +75,7 @@ TEST_P(GoldenLosses, LossAndGradientsAgree) {
     const Loss loss(part, distill, model_with(keys.value("head", "")));
 
     const auto batch = std::int64_t(labels().size());
-    const std::int64_t classes = file()["classes"], tokens = file()["tokens"];
+    const std::int64_t classes = losses_file()["classes"], tokens = losses_file()["tokens"];
     std::map<std::string, at::Tensor> leaves;
     const auto leaf = [&](const std::string& field, const Shape& shape) {
         return leaves[field] = tensor(field, shape).requires_grad_();
@@ -95,19 +97,20 @@ TEST_P(GoldenLosses, LossAndGradientsAgree) {
     result.total.backward();
     EXPECT_EQ(leaves.size(), one["gradients"].size());
     for (const auto& [field, value] : leaves)
-        expect_equal(value.grad(), one["gradients"].at(field), field);
+        losses_expect_equal(value.grad(), one["gradients"].at(field), field);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenLosses, testing::Range(std::size_t(0), file()["cases"].size()),
-                         [](const auto& i) {
-                             return file()["cases"][i.param]["name"].template get<std::string>();
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, GoldenLosses, testing::Range(std::size_t(0), losses_file()["cases"].size()),
+    [](const auto& i) {
+        return losses_file()["cases"][i.param]["name"].template get<std::string>();
+    });
 
-TEST(GoldenTargets, NoCaseIsMissing) { EXPECT_EQ(file()["cases"].size(), 15U); }
+TEST(GoldenTargets, NoCaseIsMissing) { EXPECT_EQ(losses_file()["cases"].size(), 15U); }
 
 TEST(GoldenTargets, OfMixedLabelsAgree) {
-    expect_equal(mixed_targets(0.0), file()["targets"]["0.0"], "without smoothing");
-    expect_equal(mixed_targets(0.1), file()["targets"]["0.1"], "smoothed");
+    losses_expect_equal(mixed_targets(0.0), losses_file()["targets"]["0.0"], "without smoothing");
+    losses_expect_equal(mixed_targets(0.1), losses_file()["targets"]["0.1"], "smoothed");
 }
 
 }  // namespace

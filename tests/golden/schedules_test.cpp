@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const Json& file() {
+const Json& schedules_file() {
     static const Json kFile = golden::read_json("schedules.json");
     return kFile;
 }
@@ -26,33 +26,35 @@ SchedulePart part_of(const Json& one) {
 }
 
 // Of the numbers themselves, which differ by eight orders of magnitude.
-void expect_equal(double found, double expected, const std::string& what) {
+void schedules_expect_equal(double found, double expected, const std::string& what) {
     EXPECT_NEAR(found, expected, 1e-14 * std::abs(expected) + 1e-18) << what;
 }
 
 TEST(GoldenSchedules, RatesAreThoseOfTheOfficialCode) {
     test::CaseCount values(186);
-    for (const Json& one : file()["cosine"])
+    for (const Json& one : schedules_file()["cosine"])
         for (const Json& at : one["values"]) {
             const std::int64_t step = at[0];
-            expect_equal(learning_rate(part_of(one), one["start"], one["steps_per_epoch"], step),
-                         at[1], one.dump().substr(0, 100) + " step " + std::to_string(step));
+            schedules_expect_equal(
+                learning_rate(part_of(one), one["start"], one["steps_per_epoch"], step), at[1],
+                one.dump().substr(0, 100) + " step " + std::to_string(step));
             ++values;
         }
 }
 
 TEST(GoldenSchedules, DecayAndMomentumAreThoseOfTheOfficialCode) {
     test::CaseCount values(101);
-    for (const Json& one : file()["cosine"]) {
+    for (const Json& one : schedules_file()["cosine"]) {
         if (one["warmup"] != 0) continue;
         OptimPart optim;
         optim.weight_decay = one["start"];
         optim.weight_decay_end = one["end"];
         for (const Json& at : one["values"]) {
             const std::int64_t step = at[0], each = one["steps_per_epoch"];
-            expect_equal(weight_decay(optim, part_of(one), each, step), at[1], "decay");
-            expect_equal(target_momentum(one["start"], one["end"], part_of(one), each, step), at[1],
-                         "momentum");
+            schedules_expect_equal(weight_decay(optim, part_of(one), each, step), at[1], "decay");
+            schedules_expect_equal(
+                target_momentum(one["start"], one["end"], part_of(one), each, step), at[1],
+                "momentum");
             ++values;
         }
     }
@@ -60,9 +62,9 @@ TEST(GoldenSchedules, DecayAndMomentumAreThoseOfTheOfficialCode) {
 
 TEST(GoldenSchedules, TheTeachersTemperatureIsThatOfTheOfficialCode) {
     test::CaseCount values(56);
-    for (const Json& one : file()["teacher_temperature"])
+    for (const Json& one : schedules_file()["teacher_temperature"])
         for (std::size_t epoch = 0; epoch < one["values"].size(); ++epoch) {
-            expect_equal(
+            schedules_expect_equal(
                 teacher_temperature(one["start"], one["end"], one["warmup"], std::int64_t(epoch)),
                 one["values"][epoch], "epoch " + std::to_string(epoch));
             ++values;

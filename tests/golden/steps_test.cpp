@@ -28,7 +28,7 @@ const Json& mix_token() {
     return kFile;
 }
 
-const Json& file() {
+const Json& steps_file() {
     static const Json kFile = [] {
         Json all = golden::read_json("steps.json");
         for (const Json& one : mix_token().at("cases")) all["cases"].push_back(one);
@@ -93,7 +93,8 @@ void expect_checksum(const std::string& name, const at::Tensor& tensor, const Js
 
 class GoldenSteps : public testing::TestWithParam<std::size_t> {
 protected:
-    GoldenSteps() : case_(file().at("cases").at(GetParam())), recipe_(recipe_of(case_["recipe"])) {
+    GoldenSteps()
+        : case_(steps_file().at("cases").at(GetParam())), recipe_(recipe_of(case_["recipe"])) {
         SettingList settings{{"drop_path", "0"}};
         for (const auto& [key, value] : case_["set"].items()) settings.emplace_back(key, value);
         const Model fresh = Model::create(case_["model"], settings);
@@ -160,7 +161,7 @@ TEST(GoldenMixToken, BoxesAreThoseOfTheOfficialCode) {
     EXPECT_EQ(filled, 170U);  // of 200: small ones are empty there, too
 }
 
-TEST(GoldenMixToken, NoCaseIsMissing) { EXPECT_EQ(file()["cases"].size(), 12U); }
+TEST(GoldenMixToken, NoCaseIsMissing) { EXPECT_EQ(steps_file()["cases"].size(), 12U); }
 
 TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     const CommonConfig& common = model_.spec().architecture->common();
@@ -197,7 +198,7 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     ASSERT_EQ(losses.size(), 20U);
     for (std::size_t i = 0; i < losses.size(); ++i) {
         const double lr = learning_rate(recipe_.schedule, scaled_lr(recipe_.optim, count),
-                                        file().at("steps_per_epoch"), std::int64_t(i));
+                                        steps_file().at("steps_per_epoch"), std::int64_t(i));
         EXPECT_NEAR(lr, case_["rates"][i].get<double>(), 1e-12);
         const StepResult result = step.run(batch, i, lr);
         EXPECT_EQ(result.first_bad, "");
@@ -219,10 +220,11 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     EXPECT_EQ(compared + unseen.size(), weights.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenSteps, testing::Range(std::size_t(0), file()["cases"].size()),
-                         [](const auto& i) {
-                             return file()["cases"][i.param]["name"].template get<std::string>();
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, GoldenSteps, testing::Range(std::size_t(0), steps_file()["cases"].size()),
+    [](const auto& i) {
+        return steps_file()["cases"][i.param]["name"].template get<std::string>();
+    });
 
 }  // namespace
 }  // namespace cait

@@ -1,6 +1,7 @@
 // One small model of each family against the public reference in training: every gradient, running
 // statistics of batch norms, and ten SGD steps. data/FAMILY_training.safetensors has the numbers.
 #include <gtest/gtest.h>
+#include <torch/nn/functional/loss.h>
 
 #include <filesystem>
 

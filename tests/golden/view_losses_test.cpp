@@ -20,18 +20,19 @@ using Json = nlohmann::json;
 
 constexpr double kMost = 1e-6;
 
-const Json& file() {
+const Json& view_losses_file() {
     static const Json kFile = golden::read_json("beyond_labels.json");
     return kFile;
 }
 
 const Json& loss_case(const std::string& name) {
-    for (const Json& one : file()["losses"])
+    for (const Json& one : view_losses_file()["losses"])
         if (one["name"] == name) return one;
     throw Error("no case " + name);
 }
 
-void expect_equal(const at::Tensor& found, const Json& expected, const std::string& what) {
+void view_losses_expect_equal(const at::Tensor& found, const Json& expected,
+                              const std::string& what) {
     const at::Tensor flat = found.detach().flatten().to(at::kDouble).contiguous();
     ASSERT_EQ(std::size_t(flat.numel()), expected.size()) << what;
     for (std::int64_t i = 0; i < flat.numel(); ++i)
@@ -43,7 +44,7 @@ void expect_case(const Json& one, const at::Tensor& loss, const at::Tensor& leaf
     SCOPED_TRACE(one["name"].get<std::string>());
     EXPECT_NEAR(loss.item<double>(), one["loss"].get<double>(), kMost);
     loss.backward();
-    expect_equal(leaf.grad(), one["gradient"], "gradient");
+    view_losses_expect_equal(leaf.grad(), one["gradient"], "gradient");
 }
 
 // In float32, as training has them, and in float64.
@@ -53,7 +54,8 @@ protected:
         return numbers(name, shape).to(GetParam()).requires_grad_();
     }
 
-    std::int64_t images_ = file()["images"], width_ = file()["width"], views_ = file()["views"];
+    std::int64_t images_ = view_losses_file()["images"], width_ = view_losses_file()["width"],
+                 views_ = view_losses_file()["views"];
 };
 
 TEST_P(GoldenViewLosses, Instance) {
@@ -74,14 +76,14 @@ TEST_P(GoldenViewLosses, NeighboursBeforeAndAfterTheMemoryLearns) {
     for (const char* name : {"knn", "snca"}) {
         const Json& one = loss_case(name);
         FeatureMemory memory({.sigma = one["sigma"], .momentum = one["momentum"]},
-                             file()["memory_labels"].get<std::vector<std::int64_t>>(), width_, 0,
-                             group);
+                             view_losses_file()["memory_labels"].get<std::vector<std::int64_t>>(),
+                             width_, 0, group);
         memory.load(numbers("memory", {memory.size(), width_}));
         std::vector<SampleKey> keys;
         std::vector<std::int64_t> labels;
         for (const std::uint64_t place : one["places"].get<std::vector<std::uint64_t>>()) {
             keys.push_back({.sample = place});
-            labels.push_back(file()["memory_labels"][place]);
+            labels.push_back(view_losses_file()["memory_labels"][place]);
         }
         const at::Tensor queries = leaf("queries", {images_, width_});
         expect_case(one, memory.loss(unit_rows(queries), keys, at::tensor(labels)), queries);
@@ -90,7 +92,7 @@ TEST_P(GoldenViewLosses, NeighboursBeforeAndAfterTheMemoryLearns) {
         memory.loss(unit_rows(queries), keys, at::tensor(labels));
         memory.update();
         const Json& later = loss_case("knn_updated");
-        expect_equal(memory.gathered(), later["memory"], "memory");
+        view_losses_expect_equal(memory.gathered(), later["memory"], "memory");
         const at::Tensor again = leaf("queries", {images_, width_});
         expect_case(later, memory.loss(unit_rows(again), keys, at::tensor(labels)), again);
     }
@@ -108,7 +110,7 @@ TEST_P(GoldenViewLosses, DinoWithItsCentre) {
         expect_case(one, loss(student, teacher, 2, epoch).loss, student);
         EXPECT_FALSE(teacher.grad().defined());
         loss.update();
-        expect_equal(loss.centre(), one["centre"], name);
+        view_losses_expect_equal(loss.centre(), one["centre"], name);
     }
 }
 
@@ -118,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Precision, GoldenViewLosses, testing::Values(at::kFloat
 class GoldenDinoHead : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(GoldenDinoHead, EqualsTheOfficialCode) {
-    const Json& one = file()["heads"][GetParam()];
+    const Json& one = view_losses_file()["heads"][GetParam()];
     constexpr std::int64_t kRows = 4, kFeatures = 10, kOutputs = 12;
     const HeadConfig head{.kind = HeadKind::dino,
                           .hidden = 16,
@@ -144,12 +146,12 @@ TEST_P(GoldenDinoHead, EqualsTheOfficialCode) {
     const at::Tensor x = numbers("features", {kRows, kFeatures}).to(at::kFloat).requires_grad_();
     const at::Tensor y =
         executor.run(x.reshape({kRows, kFeatures, 1, 1}), weights).at("projection");
-    expect_equal(y, one["outputs"], "outputs");
+    view_losses_expect_equal(y, one["outputs"], "outputs");
     (y * numbers("weights", {kRows, kOutputs}).to(at::kFloat)).sum().backward();
-    expect_equal(x.grad(), one["input_gradient"], "input");
+    view_losses_expect_equal(x.grad(), one["input_gradient"], "input");
     std::size_t compared = 0;
     for (const auto& [name, expected] : one["gradients"].items()) {
-        expect_equal(weights.at("projector." + name).grad(), expected, name);
+        view_losses_expect_equal(weights.at("projector." + name).grad(), expected, name);
         ++compared;
     }
     EXPECT_EQ(compared, (head.norm_last_layer ? 7U : 8U) + (head.batch_norm ? 4U : 0U));

@@ -16,7 +16,7 @@ namespace {
 using golden::numbers;
 using Json = nlohmann::json;
 
-const Json& file() {
+const Json& view_steps_file() {
     static const Json kFile = golden::read_json("beyond_labels.json");
     return kFile;
 }
@@ -59,7 +59,7 @@ Model model_of(const Json& one, const SettingList& head) {
 
 ViewGroup group_of(const std::string& name, std::int64_t count, std::int64_t side) {
     ViewGroup group{.count = count, .height = side, .width = side, .pixels = {}};
-    const std::int64_t images = file()["images"];
+    const std::int64_t images = view_steps_file()["images"];
     const at::Tensor pixels =
         numbers(name, {count * images, 3, side, side}, 1.7).to(at::kFloat).contiguous();
     group.pixels.assign(pixels.data_ptr<float>(), pixels.data_ptr<float>() + pixels.numel());
@@ -68,10 +68,10 @@ ViewGroup group_of(const std::string& name, std::int64_t count, std::int64_t sid
 
 Batch batch_at(std::uint64_t step, std::vector<ViewGroup> views) {
     Batch batch;
-    batch.size = file()["images"];
-    batch.labels = file()["labels"].get<std::vector<std::int64_t>>();
+    batch.size = view_steps_file()["images"];
+    batch.labels = view_steps_file()["labels"].get<std::vector<std::int64_t>>();
     batch.keys.resize(batch.size);
-    batch.position.epoch = step / file()["steps_per_epoch"].get<std::uint64_t>();
+    batch.position.epoch = step / view_steps_file()["steps_per_epoch"].get<std::uint64_t>();
     batch.views = std::move(views);
     return batch;
 }
@@ -93,7 +93,7 @@ void expect_state(TrainingStep& step, const Json& one) {
 }
 
 TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
-    const Json& one = file()["steps"][0];
+    const Json& one = view_steps_file()["steps"][0];
     const Json& set = one["settings"];
     Recipe recipe;
     recipe.loss.name = LossKind::grafit;
@@ -112,7 +112,7 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
                                        {"head.predictor", std::to_string(recipe.head.predictor)}});
     ProcessGroup group;
     TrainingStep step(recipe, model, group);
-    const auto labels = file()["memory_labels"].get<std::vector<std::int64_t>>();
+    const auto labels = view_steps_file()["memory_labels"].get<std::vector<std::int64_t>>();
     step.views()->remember(labels);
     step.gather_state();
     std::map<std::string, Tensor> state = step.state();
@@ -124,7 +124,8 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
     const auto places = set["places"].get<std::vector<std::uint64_t>>();
     const auto losses = one["losses"].get<std::vector<double>>();
     for (std::size_t i = 0; i < losses.size(); ++i) {
-        Batch batch = batch_at(i, {group_of("views." + std::to_string(i), file()["views"], 32)});
+        Batch batch =
+            batch_at(i, {group_of("views." + std::to_string(i), view_steps_file()["views"], 32)});
         for (std::size_t p = 0; p < places.size(); ++p) {
             batch.keys[p].sample = places[p];
             batch.labels[p] = labels[places[p]];
@@ -140,7 +141,7 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
 }
 
 TEST(GoldenViewSteps, TwentyStepsOfDino) {
-    const Json& one = file()["steps"][1];
+    const Json& one = view_steps_file()["steps"][1];
     const Json& set = one["settings"];
     Recipe recipe;
     recipe.loss.name = LossKind::dino;

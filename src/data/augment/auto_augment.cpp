@@ -26,10 +26,10 @@ struct Pair {
     Step second;
 };
 
-using Policy = std::array<Pair, 25>;
+using FixedPolicy = std::array<Pair, 25>;
 
 // The ImageNet policy of the paper.
-constexpr Policy kOriginal{{
+constexpr FixedPolicy kOriginal{{
     {{Kind::posterize_original, 0.4, 8}, {Kind::rotate, 0.6, 9}},
     {{Kind::solarize, 0.6, 5}, {Kind::autocontrast, 0.6, 5}},
     {{Kind::equalize, 0.8, 8}, {Kind::equalize, 0.6, 3}},
@@ -58,7 +58,7 @@ constexpr Policy kOriginal{{
 }};
 
 // The one that came with EfficientNet.
-constexpr Policy kV0{{
+constexpr FixedPolicy kV0{{
     {{Kind::equalize, 0.8, 1}, {Kind::shear_y, 0.8, 4}},
     {{Kind::colour, 0.4, 9}, {Kind::equalize, 0.6, 3}},
     {{Kind::colour, 0.4, 1}, {Kind::rotate, 0.6, 8}},
@@ -86,7 +86,7 @@ constexpr Policy kV0{{
     {{Kind::colour, 0.8, 6}, {Kind::rotate, 0.4, 5}},
 }};
 
-constexpr std::array<std::string_view, 4> kNames{"original", "originalr", "v0", "v0r"};
+constexpr std::array<std::string_view, 4> kPolicyNames{"original", "originalr", "v0", "v0r"};
 
 std::string_view name_in(std::string_view text) { return text.substr(0, text.find('-')); }
 
@@ -97,7 +97,7 @@ bool is_research(AutoAugment::Table table) {
 }  // namespace
 
 bool AutoAugment::knows(std::string_view name) {
-    for (const std::string_view known : kNames)
+    for (const std::string_view known : kPolicyNames)
         if (known == name) return true;
     return false;
 }
@@ -108,8 +108,8 @@ AutoAugment AutoAugment::parse(std::string_view text) {
     if (!knows(name))
         throw UsageError(
             fmt::format("AutoAugment: expected original, originalr, v0 or v0r, found '{}'", name));
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (kNames[i] == name) result.table = Table(i);
+    for (std::size_t i = 0; i < kPolicyNames.size(); ++i)
+        if (kPolicyNames[i] == name) result.table = Table(i);
     for (const PolicySection& section : policy_sections(text)) {
         if (section.key != "mstd")
             throw UsageError(
@@ -121,7 +121,7 @@ AutoAugment AutoAugment::parse(std::string_view text) {
 
 OperationList AutoAugment::draw(RandomStream& random) const {
     const bool original = table == Table::original || table == Table::originalr;
-    const Policy& policy = original ? kOriginal : kV0;
+    const FixedPolicy& policy = original ? kOriginal : kV0;
     const Pair& pair = policy[std::size_t(choose(random, std::int64_t(policy.size())))];
     OperationList list;
     for (const Step& step : {pair.first, pair.second}) {

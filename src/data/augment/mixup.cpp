@@ -13,7 +13,7 @@ namespace cait {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kModes{"batch", "pair", "elem"};
+constexpr std::array<std::string_view, 3> kMixModes{"batch", "pair", "elem"};
 
 // Marsaglia and Tsang (2000); below 1 by way of Gamma(alpha + 1) * U^(1 / alpha).
 double draw_gamma(double alpha, RandomStream& random) {
@@ -127,7 +127,7 @@ void blend_by_pixel(float* first, float* second, std::int64_t channels, std::int
 
 }  // namespace
 
-std::string_view mix_mode_name(MixMode mode) { return kModes[std::size_t(mode)]; }
+std::string_view mix_mode_name(MixMode mode) { return kMixModes[std::size_t(mode)]; }
 
 double draw_beta(double alpha, RandomStream& random) {
     const double a = draw_gamma(alpha, random);

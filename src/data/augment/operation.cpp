@@ -11,17 +11,19 @@ namespace cait {
 
 namespace {
 
-constexpr std::array<std::string_view, 20> kNames{
+constexpr std::array<std::string_view, 20> kOperationNames{
     "identity",          "autocontrast",      "equalize",     "invert",
     "posterize",         "solarize",          "solarize_add", "colour",
     "contrast",          "brightness",        "sharpness",    "rotate",
     "shear_x",           "shear_y",           "translate_x",  "translate_y",
     "translate_x_share", "translate_y_share", "blur",         "grey"};
-static_assert(kNames.size() == std::size_t(Operation::grey) + 1);
+static_assert(kOperationNames.size() == std::size_t(Operation::grey) + 1);
 
 }  // namespace
 
-std::string_view operation_name(Operation operation) { return kNames[std::size_t(operation)]; }
+std::string_view operation_name(Operation operation) {
+    return kOperationNames[std::size_t(operation)];
+}
 
 bool is_geometric(Operation operation) {
     return operation >= Operation::rotate && operation <= Operation::translate_y_share;

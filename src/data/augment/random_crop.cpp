@@ -11,7 +11,7 @@ namespace cait {
 
 namespace {
 
-constexpr int kTries = 10;
+constexpr int kCropTries = 10;
 
 std::int64_t rounded(double value) { return std::int64_t(std::nearbyint(value)); }
 
@@ -35,7 +35,7 @@ void RandomResizedCrop::check() const {
 Rectangle RandomResizedCrop::choose_rectangle(std::int64_t width, std::int64_t height,
                                               RandomStream& random) const {
     const double area = double(width) * double(height);
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kCropTries; ++i) {
         const double target = uniform(random, scale.low, scale.high) * area;
         const double aspect = log_uniform(random, ratio.low, ratio.high);
         const std::int64_t w = rounded(std::sqrt(target * aspect));

@@ -14,8 +14,8 @@ namespace cait {
 
 namespace {
 
-constexpr int kTries = 10;
-constexpr std::array<std::string_view, 3> kModes{"const", "rand", "pixel"};
+constexpr int kEraseTries = 10;
+constexpr std::array<std::string_view, 3> kEraseModes{"const", "rand", "pixel"};
 
 // The plane's rows of the rectangle, one value or one value per pixel.
 void erase_plane(float* plane, std::int64_t width, const Rectangle& rectangle, const float* values,
@@ -31,7 +31,7 @@ void erase_plane(float* plane, std::int64_t width, const Rectangle& rectangle, c
 
 }  // namespace
 
-std::string_view erase_mode_name(EraseMode mode) { return kModes[std::size_t(mode)]; }
+std::string_view erase_mode_name(EraseMode mode) { return kEraseModes[std::size_t(mode)]; }
 
 void RandomErasing::check() const {
     if (!(probability >= 0 && probability <= 1))
@@ -56,7 +56,7 @@ void RandomErasing::draw(std::int64_t width, std::int64_t height, RandomStream& 
     const int count = min_count + int(choose(random, max_count - min_count + 1));
     const double share = double(width) * double(height) / count;
     for (int i = 0; i < count; ++i) {
-        for (int attempt = 0; attempt < kTries; ++attempt) {
+        for (int attempt = 0; attempt < kEraseTries; ++attempt) {
             const double target = uniform(random, area.low, area.high) * share;
             const double ratio = log_uniform(random, aspect.low, aspect.high);
             const auto h = std::int64_t(std::nearbyint(std::sqrt(target * ratio)));

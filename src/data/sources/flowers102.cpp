@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kClasses = 102;
+constexpr std::int64_t kFlowerClasses = 102;
 constexpr const char* kLabels = "imagelabels.mat";
 constexpr const char* kParts = "setid.mat";
 
@@ -49,16 +49,17 @@ DatasetPtr open_flowers102(const DatasetUri& uri, Split split) {
     FileList list;
     list.root = root / "jpg";
     list.classes.numbered = true;
-    for (std::int64_t i = 0; i < kClasses; ++i) list.classes.names.push_back(std::to_string(i));
+    for (std::int64_t i = 0; i < kFlowerClasses; ++i)
+        list.classes.names.push_back(std::to_string(i));
     for (const std::string_view variable : variables_of(split))
         for (const std::int64_t number : read_vector(parts, variable)) {
             if (number < 1 || number > std::int64_t(labels.size()))
                 throw Error(fmt::format("{}: {}: expected image numbers from 1 to {}, found {}",
                                         parts.file(), variable, labels.size(), number));
             const std::int64_t label = labels[std::size_t(number - 1)];
-            if (label < 1 || label > kClasses)
+            if (label < 1 || label > kFlowerClasses)
                 throw Error(fmt::format("{}: image {}: expected a label from 1 to {}, found {}",
-                                        label_file.file(), number, kClasses, label));
+                                        label_file.file(), number, kFlowerClasses, label));
             list.files.push_back(fmt::format("image_{:05}.jpg", number));
             list.labels.push_back(label - 1);
         }

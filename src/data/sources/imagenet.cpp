@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kClasses = 1000;
+constexpr std::size_t kImageNetClasses = 1000;
 constexpr const char* kGroundTruth = "ILSVRC2012_validation_ground_truth.txt";
 
 // Where people keep the devkit.
@@ -50,7 +50,7 @@ std::optional<fs::path> find_synset_table(const DatasetUri& uri) {
 std::unordered_map<std::size_t, std::string> class_synsets(const fs::path& table) {
     std::unordered_map<std::size_t, std::string> wnids;
     for (Synset& synset : read_synset_table(table))
-        if (synset.id <= kClasses) wnids.emplace(synset.id, std::move(synset.wnid));
+        if (synset.id <= kImageNetClasses) wnids.emplace(synset.id, std::move(synset.wnid));
     return wnids;
 }
 
@@ -138,9 +138,9 @@ std::vector<std::vector<std::int64_t>> read_real_labels(const fs::path& path) {
             throw Error(fmt::format("{}: image {}: expected a list of class numbers", path.string(),
                                     answers.size() + 1));
         for (const auto& value : item) {
-            if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= kClasses)
+            if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= kImageNetClasses)
                 throw Error(fmt::format("{}: image {}: expected class numbers below {}",
-                                        path.string(), answers.size() + 1, kClasses));
+                                        path.string(), answers.size() + 1, kImageNetClasses));
             classes.push_back(value.get<std::int64_t>());
         }
         answers.push_back(std::move(classes));
@@ -156,10 +156,10 @@ ClassList find_full_class_list(const DatasetUri& uri, const fs::path& images) {
     if (const auto table = find_synset_table(uri))
         candidates.push_back(sorted_ids(class_synsets(*table)));
     for (std::vector<std::string>& names : candidates)
-        if (names.size() == kClasses) return {std::move(names), false};
+        if (names.size() == kImageNetClasses) return {std::move(names), false};
     ClassList numbered;
     numbered.numbered = true;
-    for (std::size_t i = 0; i < kClasses; ++i) numbered.names.push_back(std::to_string(i));
+    for (std::size_t i = 0; i < kImageNetClasses; ++i) numbered.names.push_back(std::to_string(i));
     return numbered;
 }
 
@@ -208,7 +208,7 @@ DatasetPtr open_imagenet_v2(const DatasetUri& uri, Split) {
     IndexedLabels indexed = index_labels(names);
     if (!indexed.classes.numbered)
         throw Error(fmt::format("{}: expected folders named 0 to {}, found {}", uri.text,
-                                kClasses - 1, display_name(list.classes.names.back())));
+                                kImageNetClasses - 1, display_name(list.classes.names.back())));
     list.labels = std::move(indexed.labels);
     list.classes = std::move(indexed.classes);
     return make_file_dataset(uri.path, std::move(list));

@@ -42,7 +42,7 @@ constexpr std::size_t kHeader = 128;
 constexpr std::size_t kLargest = std::size_t{1} << 25;     // the Cars devkit unpacks to 7 MB
 constexpr std::size_t kMostValues = std::size_t{1} << 20;  // of one array of numbers
 constexpr std::size_t kHighestRank = 32;
-constexpr std::size_t kMostNames = 10'000;  // of variables, and of the fields of a struct
+constexpr std::size_t kMostFieldNames = 10'000;  // of variables, and of the fields of a struct
 
 struct Element {
     std::uint32_t type = 0;
@@ -156,8 +156,8 @@ std::vector<std::string> field_names(Cursor& cursor) {
     if (width_element.bytes.size() == 4) std::memcpy(&width, width_element.bytes.data(), 4);
     const Element names = cursor.next();
     if (width == 0 || names.bytes.size() % width != 0) cursor.fail("broken field names");
-    if (names.bytes.size() / width > kMostNames)
-        cursor.fail(fmt::format("expected at most {} fields, found {}", kMostNames,
+    if (names.bytes.size() / width > kMostFieldNames)
+        cursor.fail(fmt::format("expected at most {} fields, found {}", kMostFieldNames,
                                 names.bytes.size() / width));
     std::vector<std::string> fields;
     for (std::size_t i = 0; i < names.bytes.size(); i += width) {
@@ -182,8 +182,8 @@ MatFile::MatFile(std::span<const std::byte> bytes, std::string file)
     Cursor top(bytes.subspan(kHeader), file_);
     for (std::size_t count = 0; !top.at_end(); ++count) {
         const Element element = top.next();
-        if (count == kMostNames)
-            top.fail(fmt::format("expected at most {} variables, found more", kMostNames));
+        if (count == kMostFieldNames)
+            top.fail(fmt::format("expected at most {} variables, found more", kMostFieldNames));
         if (element.type == mat_compressed) {
             // One byte more than there is room for tells too much from just enough.
             std::vector<std::byte> plain = inflate_zlib(element.bytes, room_ + 1, file_);

@@ -13,7 +13,7 @@ namespace cait {
 
 namespace {
 
-constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kMostShardNames = 100'000;
 constexpr std::size_t kLongestPattern = 1024;
 
 std::optional<std::uint64_t> digits(std::string_view text) {
@@ -38,7 +38,8 @@ std::vector<std::string> alternatives(std::string_view inside, std::string_view 
         const auto last = digits(inside.substr(dots + 2));
         if (!first || !last || *last < *first)
             fail(fmt::format("expected {{FIRST..LAST}} in ascending order, found {{{}}}", inside));
-        if (*last - *first >= kMostNames) fail(fmt::format("more than {} names", kMostNames));
+        if (*last - *first >= kMostShardNames)
+            fail(fmt::format("more than {} names", kMostShardNames));
         for (std::uint64_t i = *first; i <= *last; ++i)
             names.push_back(fmt::format("{:0{}}", i, first_text.size()));
         return names;
@@ -66,9 +67,9 @@ std::vector<std::string> expand_braces(std::string_view pattern) {
         if (close == std::string_view::npos)
             throw UsageError(fmt::format("{}: '{{' without '}}'", display_name(pattern)));
         const auto choices = alternatives(rest.substr(open + 1, close - open - 1), pattern);
-        if (names.size() * choices.size() > kMostNames)
+        if (names.size() * choices.size() > kMostShardNames)
             throw UsageError(
-                fmt::format("{}: more than {} names", display_name(pattern), kMostNames));
+                fmt::format("{}: more than {} names", display_name(pattern), kMostShardNames));
         std::vector<std::string> longer;
         for (const std::string& name : names)
             for (const std::string& choice : choices) longer.push_back(name + choice);

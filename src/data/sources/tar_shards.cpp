@@ -13,6 +13,7 @@
 #include "core/file_guard.h"
 #include "core/mapped_file.h"
 #include "core/memory_budget.h"
+#include "core/text.h"
 #include "data/sources/shard_names.h"
 #include "data/sources/tar_archive.h"
 #include "image/codec/image_name.h"
@@ -124,9 +125,7 @@ private:
             finish();
             key_ = std::string(key);
         }
-        std::string extension = member.name.substr(dot + 1);
-        std::ranges::transform(extension, extension.begin(),
-                               [](unsigned char c) { return char(std::tolower(c)); });
+        const std::string extension = lower_case(std::string_view(member.name).substr(dot + 1));
         if (extension == "cls" || extension == "json" || extension == "txt") {
             // .cls is the surest, .txt is often a caption.
             const int rank = extension == "cls" ? 3 : extension == "json" ? 2 : 1;

@@ -12,10 +12,6 @@ namespace cait::engine::steps {
 namespace {
 
 // Maps [C, H, W] with the channels last.
-std::vector<Index> channels_last(const std::vector<Index>& extents) {
-    return {1, extents[2] * extents[0], extents[0]};
-}
-
 View make_maps(Compiler& c, Index channels, Index height, Index width) {
     View maps = c.make({channels, height, width});
     maps.steps = channels_last(maps.extents);

@@ -7,10 +7,6 @@ namespace cait::engine::steps {
 
 namespace {
 
-std::vector<Index> channels_last(const std::vector<Index>& extents) {
-    return {1, extents[2] * extents[0], extents[0]};
-}
-
 // Where a value of a window lies in its map; none: in the padding.
 template <class Windowed>
 struct Windows {

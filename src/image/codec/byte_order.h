@@ -1,11 +1,13 @@
-// Unsigned integers of either byte order at a checked place in untrusted bytes: JPEG and PNG are
-// big-endian, EXIF is both.
+// What stands at a checked place in untrusted bytes: unsigned integers of either byte order (JPEG
+// and PNG are big-endian, EXIF is both), and the words a format begins with.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace cait {
 
@@ -22,6 +24,10 @@ inline std::optional<std::uint32_t> read_unsigned(std::span<const std::byte> byt
         value = value << 8 | std::to_integer<std::uint32_t>(bytes[at + place]);
     }
     return value;
+}
+
+inline bool starts_with(std::span<const std::byte> bytes, std::string_view text) {
+    return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
 }
 
 }  // namespace cait

@@ -1,4 +1,5 @@
 #include "image/codec/decode.h"
+#include "image/codec/byte_order.h"
 
 #include <fmt/format.h>
 
@@ -21,10 +22,6 @@ namespace cait {
 namespace {
 
 using namespace std::string_view_literals;
-
-bool starts_with(std::span<const std::byte> bytes, std::string_view text) {
-    return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
-}
 
 // Shown only to someone who wonders what the file is, so the first bytes have to do.
 std::string describe(std::span<const std::byte> bytes) {

@@ -138,10 +138,6 @@ void read_cmyk_rows(jpeg_decompress_struct& state, Image& image, std::vector<JSA
     }
 }
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-    throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed JPEG: {}", name, what));
-}
-
 // More than libjpeg takes for some rows of the widest image and to fill up groups of blocks.
 constexpr long kRowBytes = 64 << 20;
 
@@ -158,9 +154,10 @@ namespace {
 void check_supported(const JpegHeader& header, std::span<const std::byte> bytes,
                      const std::string& name, const DecodeLimits& limits) {
     if (header.bits != 8)
-        fail(name, fmt::format("expected 8 bits per sample, found {}", header.bits));
+        malformed_jpeg(name, fmt::format("expected 8 bits per sample, found {}", header.bits));
     if (header.components != 1 && header.components != 3 && header.components != 4)
-        fail(name, fmt::format("expected 1, 3 or 4 components, found {}", header.components));
+        malformed_jpeg(name,
+                       fmt::format("expected 1, 3 or 4 components, found {}", header.components));
     // A Huffman code has at least one bit, and each block at least one code. libjpeg would make up
     // what is missing, and a file of some bytes would become a grey image of a gigabyte. Arithmetic
     // codes can do with less, but nobody writes large images with them in several scans.
@@ -168,10 +165,10 @@ void check_supported(const JpegHeader& header, std::span<const std::byte> bytes,
     const std::uint64_t coded = bytes.size() - header.first_scan;
     const bool bounded = header.huffman || coefficient_bytes(header) > kManyCoefficients;
     if (bounded && std::uint64_t(header.blocks) > 8 * coded)
-        fail(name, fmt::format("truncated: {} bytes of data cannot hold {}x{} pixels", coded,
-                               header.width, header.height));
+        malformed_jpeg(name, fmt::format("truncated: {} bytes of data cannot hold {}x{} pixels",
+                                         coded, header.width, header.height));
     if (!header.one_scan && count_jpeg_scans(bytes, header, limits.scans) > limits.scans)
-        fail(name, fmt::format("expected at most {} scans, found more", limits.scans));
+        malformed_jpeg(name, fmt::format("expected at most {} scans, found more", limits.scans));
 }
 
 }  // namespace
@@ -210,8 +207,8 @@ void decode_jpeg(Image& image, std::span<const std::byte> bytes, const JpegHeade
         jpeg_finish_decompress(&state);  // a missing end marker is a truncation too
     });
     if (reader.stopped()) throw DecodingStopped(name + ": decoding was stopped");
-    if (!decoded) fail(name, reader.message());
-    if (!same_header) fail(name, "more than one frame header");
+    if (!decoded) malformed_jpeg(name, reader.message());
+    if (!same_header) malformed_jpeg(name, "more than one frame header");
 }
 
 }  // namespace cait

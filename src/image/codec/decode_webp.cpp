@@ -16,7 +16,7 @@ namespace cait {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& name, const char* what) {
+[[noreturn]] void fail_webp(const std::string& name, const char* what) {
     throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed WebP: {}", name, what));
 }
 
@@ -83,7 +83,7 @@ void WebpFile::Delete::operator()(WebPDemuxer* demuxer) const { WebPDemuxDelete(
 WebpFile::WebpFile(std::span<const std::byte> bytes, std::string name) : name_(std::move(name)) {
     const WebPData data{reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
     demuxer_.reset(WebPDemux(&data));
-    if (demuxer_ == nullptr) fail(name_, "truncated, or its chunks are damaged");
+    if (demuxer_ == nullptr) fail_webp(name_, "truncated, or its chunks are damaged");
 }
 
 std::int64_t WebpFile::width() const { return WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH); }
@@ -105,16 +105,16 @@ int WebpFile::orientation() const {
 void WebpFile::decode(Image& image, const std::function<bool()>& stop) const {
     Frame frame;
     if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame) == 0 || frame.complete == 0)
-        fail(name_, "no whole frame");
+        fail_webp(name_, "no whole frame");
     WebPDecoderConfig config;
-    if (WebPInitDecoderConfig(&config) == 0) fail(name_, "libwebp has another version");
+    if (WebPInitDecoderConfig(&config) == 0) fail_webp(name_, "libwebp has another version");
     const VP8StatusCode header =
         WebPGetFeatures(frame.fragment.bytes, frame.fragment.size, &config.input);
-    if (header != VP8_STATUS_OK) fail(name_, text_of(header));
+    if (header != VP8_STATUS_OK) fail_webp(name_, text_of(header));
     if (config.input.width != frame.width || config.input.height != frame.height ||
         frame.x_offset < 0 || frame.y_offset < 0 || frame.x_offset + frame.width > width() ||
         frame.y_offset + frame.height > height())
-        fail(name_, "a frame lies outside the canvas");
+        fail_webp(name_, "a frame lies outside the canvas");
 
     image.width = width();
     image.height = height();
@@ -140,7 +140,7 @@ void WebpFile::decode(Image& image, const std::function<bool()>& stop) const {
     const std::unique_ptr<WebPDecBuffer, void (*)(WebPDecBuffer*)> output(&config.output,
                                                                           WebPFreeDecBuffer);
     if (status == VP8_STATUS_USER_ABORT) throw DecodingStopped(name_ + ": decoding was stopped");
-    if (status != VP8_STATUS_OK) fail(name_, text_of(status));
+    if (status != VP8_STATUS_OK) fail_webp(name_, text_of(status));
     if (!large) return;
     make_room(image, frame, size);
     for (int y = 0; y < frame.height; ++y)

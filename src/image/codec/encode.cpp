@@ -17,6 +17,7 @@
 
 #include "cait/error.h"
 #include "core/atomic_file.h"
+#include "core/text.h"
 
 namespace cait {
 
@@ -41,10 +42,7 @@ void check(const Image& image, const char* format, std::int64_t most) {
 }
 
 std::string lower_extension(const std::filesystem::path& path) {
-    std::string extension = path.extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char letter) { return char(std::tolower(letter)); });
-    return extension;
+    return lower_case(path.extension().string());
 }
 
 // Where the encoders put their output. They are C, so nothing may be thrown through them.

@@ -18,10 +18,6 @@ constexpr std::uint32_t kOrientationTag = 0x0112;
 constexpr std::uint32_t kShort = 3;
 constexpr std::uint32_t kLong = 4;
 
-bool starts_with(std::span<const std::byte> bytes, std::string_view text) {
-    return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
-}
-
 }  // namespace
 
 int exif_orientation(std::span<const std::byte> exif) {

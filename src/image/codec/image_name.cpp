@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "core/text.h"
+
 namespace cait {
 
 std::string_view extension_of(std::string_view name) {
@@ -16,11 +18,8 @@ std::string_view extension_of(std::string_view name) {
 bool is_image_name(std::string_view name) {
     constexpr std::array<std::string_view, 4> kExtensions{"jpg", "jpeg", "png", "webp"};
     const std::string_view extension = extension_of(name);
-    const auto equal = [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == b;
-    };
     return std::ranges::any_of(kExtensions, [&](std::string_view known) {
-        return std::ranges::equal(extension, known, equal);
+        return equals_ignoring_case(extension, known);
     });
 }
 

@@ -14,6 +14,10 @@
 
 namespace cait {
 
+void malformed_jpeg(const std::string& name, std::string_view what) {
+    throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed JPEG: {}", name, what));
+}
+
 namespace {
 
 using namespace std::string_view_literals;
@@ -74,10 +78,6 @@ private:
     std::size_t position_;
 };
 
-[[noreturn]] void fail(const std::string& name, std::string_view what) {
-    throw ImageError(ImageError::Why::malformed, fmt::format("{}: malformed JPEG: {}", name, what));
-}
-
 // Components may have a fraction of the image's samples each way (4:2:0 and the like). A scan may
 // hold more blocks than these, to fill up groups of them, and never less.
 std::int64_t count_blocks(std::span<const std::byte> segment, const JpegHeader& header,
@@ -89,11 +89,11 @@ std::int64_t count_blocks(std::span<const std::byte> segment, const JpegHeader& 
     Factors most{1, 1};
     for (int i = 0; i < header.components; ++i) {
         const auto packed = read_unsigned(segment, 7 + 3 * std::size_t(i), 1);
-        if (!packed) fail(name, "the frame header is too short");
+        if (!packed) malformed_jpeg(name, "the frame header is too short");
         const Factors factors{*packed >> 4, *packed & 15};
         if (factors.across < 1 || factors.across > 4 || factors.down < 1 || factors.down > 4)
-            fail(name, fmt::format("expected sampling factors from 1 to 4, found {}x{}",
-                                   factors.across, factors.down));
+            malformed_jpeg(name, fmt::format("expected sampling factors from 1 to 4, found {}x{}",
+                                             factors.across, factors.down));
         most = {std::max(most.across, factors.across), std::max(most.down, factors.down)};
         components.push_back(factors);
     }
@@ -108,14 +108,14 @@ std::int64_t count_blocks(std::span<const std::byte> segment, const JpegHeader& 
 }
 
 void read_frame(std::span<const std::byte> segment, JpegHeader& header, const std::string& name) {
-    if (segment.size() < 6) fail(name, "the frame header is too short");
+    if (segment.size() < 6) malformed_jpeg(name, "the frame header is too short");
     header.bits = int(*read_unsigned(segment, 0, 1));
     header.height = *read_unsigned(segment, 1, 2);
     header.width = *read_unsigned(segment, 3, 2);
     header.components = int(*read_unsigned(segment, 5, 1));
     if (header.width == 0 || header.height == 0)
-        fail(name,
-             fmt::format("expected a positive size, found {}x{}", header.width, header.height));
+        malformed_jpeg(name, fmt::format("expected a positive size, found {}x{}", header.width,
+                                         header.height));
     header.blocks = count_blocks(segment, header, name);
 }
 
@@ -133,7 +133,7 @@ JpegHeader read_jpeg_header(std::span<const std::byte> bytes, const std::string&
     bool exif_seen = false;
     while (const auto marker = walk.next()) {
         if (stands_alone(*marker)) continue;
-        if (*marker == kEndOfImage) fail(name, "it ends before the first scan");
+        if (*marker == kEndOfImage) malformed_jpeg(name, "it ends before the first scan");
         const std::size_t start = walk.position();
         const auto segment = walk.segment();
         if (!segment) break;
@@ -145,15 +145,16 @@ JpegHeader read_jpeg_header(std::span<const std::byte> bytes, const std::string&
             exif_seen = true;
             header.orientation = exif_orientation(*segment);
         } else if (*marker == kStartOfScan) {
-            if (header.components == 0) fail(name, "a scan comes before the frame header");
-            if (segment->empty()) fail(name, "the scan header is too short");
+            if (header.components == 0)
+                malformed_jpeg(name, "a scan comes before the frame header");
+            if (segment->empty()) malformed_jpeg(name, "the scan header is too short");
             header.one_scan =
                 !progressive && std::to_integer<int>(segment->front()) == header.components;
             header.first_scan = start;
             return header;
         }
     }
-    fail(name, fmt::format("truncated, no scan in its {} bytes", bytes.size()));
+    malformed_jpeg(name, fmt::format("truncated, no scan in its {} bytes", bytes.size()));
 }
 
 int count_jpeg_scans(std::span<const std::byte> bytes, const JpegHeader& header, int most) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace cait {
 
@@ -26,5 +27,8 @@ JpegHeader read_jpeg_header(std::span<const std::byte> bytes, const std::string&
 
 // Number of scans, counted up to most + 1.
 int count_jpeg_scans(std::span<const std::byte> bytes, const JpegHeader& header, int most);
+
+// Throws ImageError: "NAME: malformed JPEG: WHAT".
+[[noreturn]] void malformed_jpeg(const std::string& name, std::string_view what);
 
 }  // namespace cait

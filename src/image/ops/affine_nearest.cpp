@@ -8,9 +8,11 @@ namespace cait {
 
 namespace {
 
-constexpr int kBits = 16;
+constexpr int kFixedBits = 16;
 
-std::int64_t fixed(double value) { return std::int64_t(std::floor(value * (1 << kBits) + 0.5)); }
+std::int64_t fixed(double value) {
+    return std::int64_t(std::floor(value * (1 << kFixedBits) + 0.5));
+}
 
 template <std::int64_t channels>
 void transform_rows(const Image& source, const AffineMap& affine, Image& result) {
@@ -25,8 +27,8 @@ void transform_rows(const Image& source, const AffineMap& affine, Image& result)
         std::int64_t py = y0 + y * yy;
         std::uint8_t* output = result.row(y);
         for (std::int64_t x = 0; x < result.width; ++x, px += xx, py += yx, output += channels) {
-            const std::int64_t column = px >> kBits;
-            const std::int64_t row = py >> kBits;
+            const std::int64_t column = px >> kFixedBits;
+            const std::int64_t row = py >> kFixedBits;
             if (column < 0 || column >= source.width || row < 0 || row >= source.height) continue;
             const std::uint8_t* pixel =
                 source.pixels.data() + (row * source.width + column) * channels;

@@ -10,7 +10,7 @@ namespace cait {
 
 namespace {
 
-constexpr int kBits =
+constexpr int kShiftBits =
     20;  // of the fraction: 255 times the sum of absolute weights stays in 32 bits
 
 struct Taps {
@@ -25,10 +25,10 @@ Taps cubic_taps(double t) {
     Taps taps;
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-        taps.weights[i] = std::int32_t(std::lround(exact[i] * (1 << kBits)));
+        taps.weights[i] = std::int32_t(std::lround(exact[i] * (1 << kShiftBits)));
         sum += taps.weights[i];
     }
-    taps.weights[t < 0.5 ? 1 : 2] += (1 << kBits) - sum;
+    taps.weights[t < 0.5 ? 1 : 2] += (1 << kShiftBits) - sum;
     return taps;
 }
 
@@ -40,7 +40,7 @@ using Rows = std::array<const std::uint8_t*, 4>;
     const auto [a, b, c, d] = rows;
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int32_t sum = w0 * a[i] + w1 * b[i] + w2 * c[i] + w3 * d[i];
-        output[i] = std::uint8_t(std::clamp(sum >> kBits, 0, 255));
+        output[i] = std::uint8_t(std::clamp(sum >> kShiftBits, 0, 255));
     }
 }
 

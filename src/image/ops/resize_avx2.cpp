@@ -115,8 +115,9 @@ bool readable(const ImageView& source, const std::uint8_t* row) {
     return source.end - row >= (source.width + kChunk) * 3 + kLoadBytes;
 }
 
-[[gnu::target("avx2")]] void horizontal(const ImageView& source, const ResizeWeights& weights,
-                                        bool mirror, std::uint8_t* output, std::int64_t stride) {
+[[gnu::target("avx2")]] void horizontal_avx2(const ImageView& source, const ResizeWeights& weights,
+                                             bool mirror, std::uint8_t* output,
+                                             std::int64_t stride) {
     if (source.channels != 3)
         return portable_resize_kernels().horizontal(source, weights, mirror, output, stride);
     std::int64_t y = 0;
@@ -162,9 +163,9 @@ bool readable(const ImageView& source, const std::uint8_t* row) {
     return _mm_packus_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
 }
 
-[[gnu::target("avx2")]] void vertical(const std::uint8_t* source, std::int64_t first_row,
-                                      std::int64_t row_bytes, const ResizeWeights& weights,
-                                      std::uint8_t* output) {
+[[gnu::target("avx2")]] void vertical_avx2(const std::uint8_t* source, std::int64_t first_row,
+                                           std::int64_t row_bytes, const ResizeWeights& weights,
+                                           std::uint8_t* output) {
     constexpr std::int64_t kColumns = 16;
     if (row_bytes < kColumns)
         return portable_resize_kernels().vertical(source, first_row, row_bytes, weights, output);
@@ -187,7 +188,7 @@ bool readable(const ImageView& source, const std::uint8_t* row) {
 }  // namespace
 
 bool avx2_resize_available() { return has_avx2(); }
-ResizeKernels avx2_resize_kernels() { return {horizontal, vertical}; }
+ResizeKernels avx2_resize_kernels() { return {horizontal_avx2, vertical_avx2}; }
 
 #else
 

@@ -31,15 +31,15 @@ void resample_row(const std::uint8_t* row, const ResizeWeights& weights, bool mi
     }
 }
 
-void horizontal(const ImageView& source, const ResizeWeights& weights, bool mirror,
-                std::uint8_t* output, std::int64_t stride) {
+void horizontal_portable(const ImageView& source, const ResizeWeights& weights, bool mirror,
+                         std::uint8_t* output, std::int64_t stride) {
     const auto resample = source.channels == 1 ? resample_row<1> : resample_row<3>;
     for (std::int64_t y = 0; y < source.height; ++y)
         resample(source.row(y), weights, mirror, output + y * stride);
 }
 
-void vertical(const std::uint8_t* source, std::int64_t first_row, std::int64_t row_bytes,
-              const ResizeWeights& weights, std::uint8_t* output) {
+void vertical_portable(const std::uint8_t* source, std::int64_t first_row, std::int64_t row_bytes,
+                       const ResizeWeights& weights, std::uint8_t* output) {
     constexpr std::int64_t kBlock = 256;  // sums stay in the first-level cache
     std::int32_t sums[kBlock];
     for (std::int64_t y = 0; y < weights.outputs; ++y) {
@@ -61,7 +61,7 @@ void vertical(const std::uint8_t* source, std::int64_t first_row, std::int64_t r
 
 }  // namespace
 
-ResizeKernels portable_resize_kernels() { return {horizontal, vertical}; }
+ResizeKernels portable_resize_kernels() { return {horizontal_portable, vertical_portable}; }
 
 ResizeKernels best_resize_kernels() {
     return avx2_resize_available() ? avx2_resize_kernels() : portable_resize_kernels();

@@ -9,9 +9,9 @@ namespace cait::kernels {
 
 namespace {
 
-class Backward {
+class HeadsBackward {
 public:
-    Backward(const AttentionShape& s, Arena& arena)
+    HeadsBackward(const AttentionShape& s, Arena& arena)
         : s_(s),
           maps_(s, arena),
           d_map_(arena.floats(map_floats(s))),
@@ -142,7 +142,7 @@ private:
 
 Index attention_backward_workspace(const AttentionShape& shape) {
     Arena counted;
-    Backward(shape, counted);
+    HeadsBackward(shape, counted);
     return counted.used();
 }
 
@@ -150,7 +150,7 @@ void attention_backward(const AttentionShape& shape, const Rows& q, const Rows& 
                         const Rows& d_output, const AttentionGradientRows& gradients,
                         const MixGradients& mixes, std::byte* workspace) {
     Arena arena(workspace);
-    Backward(shape, arena).run(q, k, v, d_output, gradients, mixes);
+    HeadsBackward(shape, arena).run(q, k, v, d_output, gradients, mixes);
 }
 
 }  // namespace cait::kernels

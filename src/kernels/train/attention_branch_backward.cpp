@@ -10,7 +10,7 @@ namespace cait::kernels {
 namespace {
 
 // One group's sums, one after the other.
-struct Sums {
+struct AttentionBranchSums {
     Index dim, heads;
     Index weight_qkv() const { return 0; }                     // [3 * dim, dim]
     Index products() const { return 3 * dim * dim; }           // [dim, dim], see finish_output
@@ -26,12 +26,12 @@ struct Sums {
 };
 
 // What one worker needs for a chunk.
-struct Memory {
+struct AttentionBranchMemory {
     MutableRows normed, gradient, d_mixed;
     float *d_qkv, *d_normed;
     std::byte *staged_qkv, *packed_normed, *packed_gradient, *transposed, *attention, *scratch;
 
-    Memory(const AttentionBackward& b, const Chunks& chunks, Arena& arena) {
+    AttentionBranchMemory(const AttentionBackward& b, const Chunks& chunks, Arena& arena) {
         const Index rows = chunks.most_rows();
         const Index packed = products(b.format).packed_bytes(rows, b.dim);
         normed = arena.rows(b.format, rows, b.dim);
@@ -49,13 +49,13 @@ struct Memory {
     }
 };
 
-class Backward {
+class AttentionBranchBackward {
 public:
-    Backward(const AttentionBackward& branch, const Chunks& chunks, const float* x,
-             const AttentionKept& kept, const float* dy, float* dx)
+    AttentionBranchBackward(const AttentionBackward& branch, const Chunks& chunks, const float* x,
+                            const AttentionKept& kept, const float* dy, float* dx)
         : b_(branch), chunks_(chunks), x_(x), kept_(kept), dy_(dy), dx_(dx) {}
 
-    void run_chunk(Share pieces, const Memory& m, float* sums) const {
+    void run_chunk(Share pieces, const AttentionBranchMemory& m, float* sums) const {
         const Index rows = chunks_.rows_of(pieces), dim = b_.dim;
         const Index first = chunks_.piece(pieces.begin).kept;
         norm_chunk(b_, chunks_, pieces, x_, m.normed);
@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    void to_mixed(Index rows, const Rows& gradient, const Memory& m) const {
+    void to_mixed(Index rows, const Rows& gradient, const AttentionBranchMemory& m) const {
         const Epilogue plain{.out = m.d_mixed};
         timed(b_.profile, Part::gemm, [&] {
             products_.multiply({.m = rows,
@@ -98,7 +98,7 @@ private:
         });
     }
 
-    void attend(Index rows, const Rows& qkv, const Memory& m, float* sums) const {
+    void attend(Index rows, const Rows& qkv, const AttentionBranchMemory& m, float* sums) const {
         const Index dim = b_.dim;
         const MixGradients mixes{sums + at_.before_weight(), sums + at_.before_bias(),
                                  sums + at_.after_weight(), sums + at_.after_bias()};
@@ -111,7 +111,7 @@ private:
         }
     }
 
-    void to_normed(Index rows, const Rows& d_qkv, const Memory& m) const {
+    void to_normed(Index rows, const Rows& d_qkv, const AttentionBranchMemory& m) const {
         Lhs a;
         timed(b_.profile, Part::pack,
               [&] { a = staged(b_.format, d_qkv, rows, 3 * b_.dim, m.staged_qkv); });
@@ -129,7 +129,7 @@ private:
 
     const AttentionBackward& b_;
     const ProductKernels& products_ = products(b_.format);
-    Sums at_{b_.dim, b_.attention.heads};
+    AttentionBranchSums at_{b_.dim, b_.attention.heads};
     const Chunks& chunks_;
     const float* x_;
     AttentionKept kept_;
@@ -143,12 +143,13 @@ void attention_branch_backward(const AttentionBackward& b, const float* x,
                                const AttentionKept& kept, const float* dy,
                                const AttentionGradients& gradients, Workspace& workspace) {
     const Index dim = b.dim, heads = b.attention.heads;
-    const Sums at{dim, heads};
+    const AttentionBranchSums at{dim, heads};
     const float* sums = sum_over_chunks(
         b, at.size(), true, workspace,
-        [&](const Chunks& chunks, Arena& arena) { return Memory(b, chunks, arena); },
-        [&](const Chunks& chunks, Share pieces, const Memory& memory, float* own) {
-            Backward(b, chunks, x, kept, dy, gradients.x).run_chunk(pieces, memory, own);
+        [&](const Chunks& chunks, Arena& arena) { return AttentionBranchMemory(b, chunks, arena); },
+        [&](const Chunks& chunks, Share pieces, const AttentionBranchMemory& memory, float* own) {
+            AttentionBranchBackward(b, chunks, x, kept, dy, gradients.x)
+                .run_chunk(pieces, memory, own);
         });
     copy_dropped(b, dy, gradients.x);
     timed(b.profile, Part::other, [&] {

@@ -12,14 +12,14 @@ namespace {
 
 constexpr Index kChunkRows = 256;
 
-struct Memory {
+struct LinearMemory {
     float* sums;  // of the weight's gradient and, behind it, of the bias's
     std::byte *packed, *transposed, *scratch;
 };
 
 // A worker's rows.
 void add_rows(const LinearShape& s, Share rows_of_worker, const float* x, const float* dy,
-              const Memory& m) {
+              const LinearMemory& m) {
     for (Index row = rows_of_worker.begin; row < rows_of_worker.end; row += kChunkRows) {
         const Index rows = std::min(kChunkRows, rows_of_worker.end - row);
         const Rows gradient = rows_of(dy + row * s.outputs, s.outputs);
@@ -54,10 +54,10 @@ void linear_weight_gradient(const LinearShape& s, const float* x, const float* d
         int(std::max<Index>(1, std::min<Index>((s.rows + 31) / 32, std::max(1, s.threads))));
     const Index weights = s.outputs * s.inputs, size = weights + s.outputs;
     const PerWorker memory(workspace.memory, workers, [&](Arena& arena) {
-        return Memory{arena.floats(size),
-                      arena.take(products(s.format).packed_bytes(kChunkRows, s.inputs)),
-                      arena.take(transposed_bytes(s.format, kChunkRows, s.outputs)),
-                      arena.take(product_scratch(kChunkRows))};
+        return LinearMemory{arena.floats(size),
+                            arena.take(products(s.format).packed_bytes(kChunkRows, s.inputs)),
+                            arena.take(transposed_bytes(s.format, kChunkRows, s.outputs)),
+                            arena.take(product_scratch(kChunkRows))};
     });
     run_workers(workers, [&](int worker) {
         std::fill_n(memory(worker).sums, size, 0.0F);

@@ -10,7 +10,7 @@ namespace cait::kernels {
 namespace {
 
 // One group's sums, one after the other.
-struct Sums {
+struct MlpBranchSums {
     Index dim, hidden;
     Index weight1() const { return 0; }                      // [hidden, dim]
     Index products() const { return hidden * dim; }          // [hidden, dim], see finish_output
@@ -22,12 +22,12 @@ struct Sums {
 };
 
 // What one worker needs for a chunk.
-struct Memory {
+struct MlpBranchMemory {
     MutableRows normed, gradient, d_before, after;
     float* d_normed;
     std::byte *packed_normed, *packed_gradient, *transposed, *scratch;
 
-    Memory(const MlpBackward& b, const Chunks& chunks, Arena& arena) {
+    MlpBranchMemory(const MlpBackward& b, const Chunks& chunks, Arena& arena) {
         const Index rows = chunks.most_rows();
         const Index packed = products(b.format).packed_bytes(rows, b.dim);
         normed = arena.rows(b.format, rows, b.dim);
@@ -42,13 +42,13 @@ struct Memory {
     }
 };
 
-class Backward {
+class MlpBranchBackward {
 public:
-    Backward(const MlpBackward& branch, const Chunks& chunks, const float* x, const void* kept,
-             const float* dy, float* dx)
+    MlpBranchBackward(const MlpBackward& branch, const Chunks& chunks, const float* x,
+                      const void* kept, const float* dy, float* dx)
         : b_(branch), chunks_(chunks), x_(x), kept_(const_cast<void*>(kept)), dy_(dy), dx_(dx) {}
 
-    void run_chunk(Share pieces, const Memory& m, float* sums) {
+    void run_chunk(Share pieces, const MlpBranchMemory& m, float* sums) {
         const Index rows = chunks_.rows_of(pieces);
         norm_chunk(b_, chunks_, pieces, x_, m.normed);
         const Rows gradient = branch_gradient(b_, chunks_, pieces, dy_, m.gradient);
@@ -81,7 +81,7 @@ public:
 private:
     // d_before and, once more, GELU's values of a slice.
     void through_gelu(Share pieces, Index rows, Index begin, Index width, const Rows& gradient,
-                      const Memory& m) {
+                      const MlpBranchMemory& m) {
         Epilogue gelu{.activation = Epilogue::Activation::gelu_backward};
         gelu.before = kept_hidden(b_, kept_, chunks_.piece(pieces.begin).kept, rows, begin, width);
         gelu.after = m.after;
@@ -98,7 +98,7 @@ private:
         });
     }
 
-    void to_input(Index rows, Index begin, Index width, const Memory& m) {
+    void to_input(Index rows, Index begin, Index width, const MlpBranchMemory& m) {
         timed(b_.profile, Part::gemm, [&] {
             products_.multiply({.m = rows,
                                 .n = b_.dim,
@@ -115,7 +115,7 @@ private:
 
     const MlpBackward& b_;
     const ProductKernels& products_ = products(b_.format);
-    Sums at_{b_.dim, b_.hidden};
+    MlpBranchSums at_{b_.dim, b_.hidden};
     const Chunks& chunks_;
     const float* x_;
     void* kept_;  // only read
@@ -127,12 +127,12 @@ private:
 
 void mlp_branch_backward(const MlpBackward& b, const float* x, const void* kept, const float* dy,
                          const MlpGradients& gradients, Workspace& workspace) {
-    const Sums at{b.dim, b.hidden};
+    const MlpBranchSums at{b.dim, b.hidden};
     const float* sums = sum_over_chunks(
         b, at.size(), false, workspace,
-        [&](const Chunks& chunks, Arena& arena) { return Memory(b, chunks, arena); },
-        [&](const Chunks& chunks, Share pieces, const Memory& memory, float* own) {
-            Backward(b, chunks, x, kept, dy, gradients.x).run_chunk(pieces, memory, own);
+        [&](const Chunks& chunks, Arena& arena) { return MlpBranchMemory(b, chunks, arena); },
+        [&](const Chunks& chunks, Share pieces, const MlpBranchMemory& memory, float* own) {
+            MlpBranchBackward(b, chunks, x, kept, dy, gradients.x).run_chunk(pieces, memory, own);
         });
     copy_dropped(b, dy, gradients.x);
     timed(b.profile, Part::other, [&] {

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/text.h"
+
 namespace cait::serve {
 
 namespace {
@@ -22,11 +24,7 @@ constexpr std::array<std::string_view, 9> kSingle = {"host",
                                                      "inference-header-content-length",
                                                      "accept-encoding"};
 
-bool is_chunked(std::string_view value) {
-    return std::ranges::equal(value, std::string_view("chunked"), [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == b;
-    });
-}
+bool is_chunked(std::string_view value) { return equals_ignoring_case(value, "chunked"); }
 
 std::size_t parse_length(std::string_view text) {
     std::size_t value = 0;

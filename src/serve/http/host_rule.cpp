@@ -8,16 +8,11 @@
 #include <cctype>
 #include <utility>
 
+#include "core/text.h"
+
 namespace cait::serve {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return char(std::tolower(c)); });
-    return result;
-}
 
 bool is_number(std::string_view text) {
     return text.size() <= 5 &&
@@ -33,7 +28,7 @@ std::string without_port(std::string_view host) {
     const std::string_view rest =
         end == std::string_view::npos ? std::string_view() : host.substr(end + (bracket ? 1 : 0));
     if (!rest.empty() && (rest[0] != ':' || !is_number(rest.substr(1)))) return {};
-    return lower(name);
+    return lower_case(name);
 }
 
 bool is_address(const std::string& text) {
@@ -54,7 +49,7 @@ bool is_loopback(std::string_view address) {
 
 HostRule::HostRule(std::string_view address, std::vector<std::string> names)
     : loopback_(is_loopback(address)), names_(std::move(names)) {
-    for (std::string& name : names_) name = lower(name);
+    for (std::string& name : names_) name = lower_case(name);
 }
 
 bool HostRule::allows(std::string_view host) const {

@@ -10,6 +10,7 @@
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include "core/text.h"
 #include "serve/http/head_rules.h"
 
 namespace cait::serve {
@@ -60,13 +61,6 @@ int status_of(const beast::error_code& problem) {
     if (problem == http::error::header_limit) return 431;
     if (problem == http::error::bad_version) return 505;
     return 400;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return char(std::tolower(c)); });
-    return result;
 }
 
 std::string text_of(const beast::string_view& view) { return {view.data(), view.size()}; }
@@ -146,7 +140,8 @@ struct RequestReader::State {
         request.method = text_of(message.method_string());
         request.target = text_of(message.target());
         for (const auto& field : message)
-            request.fields.push_back({lower(text_of(field.name_string())), text_of(field.value())});
+            request.fields.push_back(
+                {lower_case(text_of(field.name_string())), text_of(field.value())});
         facts = check_fields(request, message.version() < 11);
         if (facts.chunked || facts.content_length > 0) charge.begin(Charge::Stage::receiving);
         const std::uint64_t most = std::min<std::uint64_t>(limits.body, charge.most());
@@ -199,7 +194,7 @@ bool RequestReader::keep_alive() const {
 
 bool RequestReader::expects_continue() const {
     const std::string* expect = state_->request.field("expect");
-    return expect != nullptr && lower(*expect) == "100-continue";
+    return expect != nullptr && lower_case(*expect) == "100-continue";
 }
 
 std::size_t RequestReader::missing() const {

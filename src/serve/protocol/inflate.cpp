@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/display_name.h"
+#include "core/text.h"
 #include "serve/http/message.h"
 
 namespace cait::serve {
@@ -61,9 +62,7 @@ bool has_zlib_frame(std::string_view bytes) {
 
 std::string decoded_body(std::string body, std::string_view encoding, std::size_t most,
                          Charge& charge) {
-    std::string name(encoding);
-    std::ranges::transform(name, name.begin(),
-                           [](unsigned char c) { return char(std::tolower(c)); });
+    const std::string name = lower_case(encoding);
     if (name.empty() || name == "identity") return body;
     constexpr int kGzip = 16 + MAX_WBITS, kZlib = MAX_WBITS, kRaw = -MAX_WBITS;
     const auto decoded = [&](int window_bits) {

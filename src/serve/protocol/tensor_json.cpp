@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void refuse(const std::string& text) { throw HttpError(400, "JSON: " + text); }
+[[noreturn]] void refuse_json(const std::string& text) { throw HttpError(400, "JSON: " + text); }
 
 // Receives the events of the parser.
 class Events : public nlohmann::json_sax<json> {
@@ -35,25 +35,25 @@ public:
     }
     bool string(string_t& value) override {
         if (data_ == nullptr) return put(std::move(value));
-        if (levels_.empty()) refuse("data: expected a list, found a text");
-        if (!data_->numbers.empty()) refuse("data: expected numbers or texts, found both");
+        if (levels_.empty()) refuse_json("data: expected a list, found a text");
+        if (!data_->numbers.empty()) refuse_json("data: expected numbers or texts, found both");
         count_value();
         data_->texts.push_back(std::move(value));
         count_leaf();
         return true;
     }
-    bool binary(binary_t&) override { refuse("expected no binary values"); }
+    bool binary(binary_t&) override { refuse_json("expected no binary values"); }
 
     bool start_object(std::size_t) override {
         deeper();
-        if (data_ != nullptr) refuse("data: expected numbers or texts, found an object");
+        if (data_ != nullptr) refuse_json("data: expected numbers or texts, found an object");
         put(json::object());
         path_.push_back(&last());
         return true;
     }
     bool key(string_t& value) override {
         if (path_.back()->contains(value))
-            refuse(fmt::format("{}: given twice", display_name(value)));
+            refuse_json(fmt::format("{}: given twice", display_name(value)));
         key_ = std::move(value);
         if (is_data()) {
             result.data.resize(input() + 1);
@@ -93,8 +93,8 @@ public:
     bool parse_error(std::size_t position, const std::string&,
                      const nlohmann::detail::exception& error) override {
         if (error.id == 406)  // a number that a double does not hold
-            refuse(fmt::format("byte {}: a number is too large", position));
-        refuse(fmt::format("byte {}: expected JSON, found something else", position));
+            refuse_json(fmt::format("byte {}: a number is too large", position));
+        refuse_json(fmt::format("byte {}: expected JSON, found something else", position));
     }
 
     RequestJson result;
@@ -102,12 +102,12 @@ public:
 private:
     void deeper() {
         if (++depth_ > kDeepestJson)
-            refuse(fmt::format("expected at most {} levels, found more", kDeepestJson));
+            refuse_json(fmt::format("expected at most {} levels, found more", kDeepestJson));
     }
 
     void count_value() {
         if (++values_ > kMostJsonValues)
-            refuse(fmt::format("expected at most {} values, found more", kMostJsonValues));
+            refuse_json(fmt::format("expected at most {} values, found more", kMostJsonValues));
     }
 
     // root.inputs[i].data, where the path has the root, the list and the input.
@@ -124,7 +124,8 @@ private:
 
     bool put(json value) {
         if (data_ != nullptr)
-            refuse(fmt::format("data: expected numbers or texts, found {}", value.type_name()));
+            refuse_json(
+                fmt::format("data: expected numbers or texts, found {}", value.type_name()));
         count_value();
         if (path_.empty()) {
             result.tree = std::move(value);
@@ -140,10 +141,10 @@ private:
     }
 
     bool put_number(double value) {
-        if (levels_.empty()) refuse("data: expected a list, found a number");
-        if (!data_->texts.empty()) refuse("data: expected numbers or texts, found both");
+        if (levels_.empty()) refuse_json("data: expected a list, found a number");
+        if (!data_->texts.empty()) refuse_json("data: expected numbers or texts, found both");
         if (std::abs(value) > double(std::numeric_limits<float>::max()))
-            refuse(fmt::format("data: expected numbers that float32 holds, found {}", value));
+            refuse_json(fmt::format("data: expected numbers that float32 holds, found {}", value));
         data_->numbers.push_back(float(value));
         count_leaf();
         return true;
@@ -152,12 +153,12 @@ private:
     // Leaves stand on one level only, and lists on all above it.
     void count_leaf() {
         if (leaf_level_ == 0) leaf_level_ = levels_.size();
-        if (leaf_level_ != levels_.size()) refuse("data: expected lists of one depth");
+        if (leaf_level_ != levels_.size()) refuse_json("data: expected lists of one depth");
         ++levels_.back();
     }
     void count_list() {
         if (leaf_level_ != 0 && levels_.size() >= leaf_level_)
-            refuse("data: expected lists of one depth");
+            refuse_json("data: expected lists of one depth");
         ++levels_.back();
     }
     void close_level() {
@@ -165,7 +166,7 @@ private:
         const std::size_t level = levels_.size() - 1;
         if (extents.size() <= level) extents.resize(level + 1, -1);
         if (extents[level] >= 0 && extents[level] != levels_.back())
-            refuse("data: expected lists of one length");
+            refuse_json("data: expected lists of one length");
         extents[level] = levels_.back();
         levels_.pop_back();
         if (!levels_.empty()) return;

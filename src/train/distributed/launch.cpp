@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 100;
-constexpr int kMostProcesses = 1024;
+constexpr int kMostLaunched = 1024;
 constexpr std::size_t kLinesOfACrash = 10;
 
 // Signals to the launcher arrive as data instead of ending it, for as long as this lives.
@@ -164,8 +164,8 @@ private:
 int threads_per_process(int n) { return std::max(1, usable_cores() / std::max(1, n)); }
 
 int launch_processes(int n, const std::vector<std::string>& command, const LaunchOptions& options) {
-    if (n < 1 || n > kMostProcesses)
-        throw UsageError(fmt::format("processes: expected 1 to {}, found {}", kMostProcesses, n));
+    if (n < 1 || n > kMostLaunched)
+        throw UsageError(fmt::format("processes: expected 1 to {}, found {}", kMostLaunched, n));
     if (command.empty()) throw UsageError("processes: expected a command to run, found none");
     return Launch(n, command, options).run();
 }

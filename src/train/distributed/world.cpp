@@ -25,7 +25,7 @@ constexpr std::array kLaunchers = {
     Names{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
 };
 
-constexpr int kMostProcesses = 65536;
+constexpr int kMostRanks = 65536;
 constexpr int kHighestPort = 65535;
 
 int number(const char* name, const std::string& text, int least, int most) {
@@ -56,7 +56,7 @@ WorldInfo world_from_environment(const Environment& environment) {
     for (const Names& names : kLaunchers) {
         if (!environment(names.rank) && !environment(names.world)) continue;
         info.world =
-            number(names.world, required(environment, names.world, names.rank), 1, kMostProcesses);
+            number(names.world, required(environment, names.world, names.rank), 1, kMostRanks);
         info.rank =
             number(names.rank, required(environment, names.rank, names.world), 0, info.world - 1);
         if (const auto text = environment(names.local_rank))

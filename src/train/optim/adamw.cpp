@@ -8,7 +8,7 @@ namespace cait {
 
 namespace {
 
-struct Coefficients {
+struct AdamWCoefficients {
     float keep;  // 1 - lr * weight decay
     float beta1, rest1;
     float beta2, rest2;
@@ -17,7 +17,7 @@ struct Coefficients {
     float rate;  // lr, made to undo the bias of the first moment
 };
 
-void adamw_loop(const ChunkUpdate& chunk, Coefficients c) {
+void adamw_loop(const ChunkUpdate& chunk, AdamWCoefficients c) {
     float* __restrict__ value = chunk.value;
     const float* __restrict__ grad = chunk.grad;
     float* __restrict__ m = chunk.buffers[0];
@@ -57,7 +57,7 @@ protected:
     }
 
 private:
-    Coefficients coefficients(const ParamUpdate& item) const {
+    AdamWCoefficients coefficients(const ParamUpdate& item) const {
         const OptimPart& o = options();
         return {.keep = float(1 - item.lr * item.weight_decay),
                 .beta1 = float(o.beta1),

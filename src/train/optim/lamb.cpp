@@ -11,7 +11,7 @@ namespace cait {
 
 namespace {
 
-struct Coefficients {
+struct LambCoefficients {
     float beta1, rest1;
     float beta2, rest2;
     float first_scale;  // makes the first moment unbiased
@@ -32,7 +32,7 @@ constexpr std::int64_t kBlock = 1024;
 // The first pass moves both moments and measures; the second works the update out again from them,
 // which is cheaper than to write it down and read it back.
 void updates_of(const ChunkUpdate& at, std::int64_t begin, std::int64_t count,
-                const Coefficients& c, float* __restrict__ out) {
+                const LambCoefficients& c, float* __restrict__ out) {
     const float* __restrict__ value = at.value + begin;
     const float* __restrict__ m = at.buffers[0] + begin;
     const float* __restrict__ v = at.buffers[1] + begin;
@@ -41,7 +41,7 @@ void updates_of(const ChunkUpdate& at, std::int64_t begin, std::int64_t count,
                  c.decay * value[i];
 }
 
-void move_moments(const ChunkUpdate& at, const Coefficients& c) {
+void move_moments(const ChunkUpdate& at, const LambCoefficients& c) {
     const float* __restrict__ grad = at.grad;
     float* __restrict__ m = at.buffers[0];
     float* __restrict__ v = at.buffers[1];
@@ -52,7 +52,7 @@ void move_moments(const ChunkUpdate& at, const Coefficients& c) {
     }
 }
 
-Squares measure(const ChunkUpdate& at, const Coefficients& c) {
+Squares measure(const ChunkUpdate& at, const LambCoefficients& c) {
     Squares squares;
     float updates[kBlock];
     for (std::int64_t begin = 0; begin < at.count; begin += kBlock) {
@@ -64,7 +64,7 @@ Squares measure(const ChunkUpdate& at, const Coefficients& c) {
     return squares;
 }
 
-void move_values(const ChunkUpdate& at, const Coefficients& c, float rate) {
+void move_values(const ChunkUpdate& at, const LambCoefficients& c, float rate) {
     float updates[kBlock];
     for (std::int64_t begin = 0; begin < at.count; begin += kBlock) {
         const std::int64_t count = std::min(kBlock, at.count - begin);
@@ -88,7 +88,7 @@ protected:
     void update_memory(const UpdatePass& pass) const override {
         std::vector<double> values(pass.chunks(), 0.0), updates(pass.chunks(), 0.0);
         pass.run([&](const ChunkUpdate& chunk, std::size_t number) {
-            const Coefficients c = coefficients(chunk.param);
+            const LambCoefficients c = coefficients(chunk.param);
             move_moments(chunk, c);
             if (chunk.param.weight_decay == 0) return;
             const Squares squares = measure(chunk, c);
@@ -124,7 +124,7 @@ private:
         return tensor.to(at::kDouble).square().sum().item<double>();
     }
 
-    Coefficients coefficients(const ParamUpdate& item) const {
+    LambCoefficients coefficients(const ParamUpdate& item) const {
         const OptimPart& o = options();
         return {.beta1 = float(o.beta1),
                 .rest1 = float(1 - o.beta1),

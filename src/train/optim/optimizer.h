@@ -3,7 +3,7 @@
 // operations.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <map>
 #include <memory>

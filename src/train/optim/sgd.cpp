@@ -6,7 +6,7 @@ namespace cait {
 
 namespace {
 
-struct Coefficients {
+struct SgdCoefficients {
     float decay;
     float momentum;
     float lookahead;  // of the gradient in the step: 1 with Nesterov's rule, else 0
@@ -14,7 +14,7 @@ struct Coefficients {
     float rate;
 };
 
-void sgd_loop(const ChunkUpdate& chunk, Coefficients c) {
+void sgd_loop(const ChunkUpdate& chunk, SgdCoefficients c) {
     float* __restrict__ value = chunk.value;
     const float* __restrict__ grad = chunk.grad;
     float* __restrict__ buffer = chunk.buffers[0];
@@ -47,7 +47,7 @@ protected:
     }
 
 private:
-    Coefficients coefficients(const ParamUpdate& item) const {
+    SgdCoefficients coefficients(const ParamUpdate& item) const {
         const auto momentum = float(options().momentum);
         return {.decay = float(item.weight_decay),
                 .momentum = momentum,

@@ -2,7 +2,7 @@
 // back.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 // teacher, centred and sharpened, tells of another one.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include "recipe/recipe.h"
 #include "train/distributed/process_group.h"

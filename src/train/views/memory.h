@@ -3,7 +3,7 @@
 // processes there are.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <span>
 #include <vector>

@@ -2,7 +2,7 @@
 // itself has to predict. DINO calls it the teacher.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <span>
 #include <string>

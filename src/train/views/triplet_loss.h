@@ -3,7 +3,7 @@
 // batch that are not yet far enough apart.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 namespace cait {
 

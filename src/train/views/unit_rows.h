@@ -1,7 +1,7 @@
 // Vectors of unit length, by which cosines are inner products.
 #pragma once
 
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 namespace cait {
 

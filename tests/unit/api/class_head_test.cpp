@@ -11,11 +11,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const SettingList kTiny{{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
-                        {"depth", "2"},       {"heads", "2"}, {"classes", "3"}};
+const SettingList kClassHeadTiny{{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
+                                 {"depth", "2"},       {"heads", "2"}, {"classes", "3"}};
 
 Model animals(const std::string& preset = "cait_xxs24_224", const SettingList& extra = {}) {
-    SettingList settings = kTiny;
+    SettingList settings = kClassHeadTiny;
     settings.insert(settings.end(), extra.begin(), extra.end());
     Model model = Model::create(preset, settings, 1);
     model.set_classes({"cat", "dog", "eel"});

@@ -15,11 +15,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const SettingList kTiny = {{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
-                           {"depth", "2"},       {"heads", "2"}, {"classes", "3"}};
+const SettingList kModelTiny = {{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
+                                {"depth", "2"},       {"heads", "2"}, {"classes", "3"}};
 
 SettingList tiny_and(const SettingList& extra) {
-    SettingList settings = kTiny;
+    SettingList settings = kModelTiny;
     settings.insert(settings.end(), extra.begin(), extra.end());
     return settings;
 }
@@ -44,7 +44,7 @@ TEST_F(ModelFile, CarriesItsConfiguration) {
 }
 
 TEST_F(ModelFile, LoadedWeightsStayMapped) {
-    Model::create("cait_xxs24_224", kTiny).save(path_);
+    Model::create("cait_xxs24_224", kModelTiny).save(path_);
     const Model loaded = Model::load(path_);
     ASSERT_FALSE(loaded.weights().empty());
     // Only views of the mapped file cannot be written to.
@@ -52,7 +52,7 @@ TEST_F(ModelFile, LoadedWeightsStayMapped) {
 }
 
 TEST_F(ModelFile, SettingsOfTheCallerWinAndAreNoted) {
-    Model::create("cait_xxs24_224", kTiny).save(path_);
+    Model::create("cait_xxs24_224", kModelTiny).save(path_);
     const Model loaded = Model::load(path_, "", {{"classes", "7"}, {"image_size", "16x48"}});
     EXPECT_THAT(loaded.notes(), ElementsAre(HasSubstr("4x4 -> 2x6"), HasSubstr("3 -> 7 classes")));
     EXPECT_EQ(loaded.weights().at("head.weight").shape(), (Shape{7, 16}));
@@ -60,7 +60,7 @@ TEST_F(ModelFile, SettingsOfTheCallerWinAndAreNoted) {
 }
 
 TEST_F(ModelFile, ReplacedHeadIsFreshFromTheSeed) {
-    Model::create("cait_xxs24_224", kTiny, 1).save(path_);
+    Model::create("cait_xxs24_224", kModelTiny, 1).save(path_);
     const auto head = [&](std::uint64_t seed) {
         Model::LoadOptions options;
         options.seed = seed;
@@ -71,7 +71,7 @@ TEST_F(ModelFile, ReplacedHeadIsFreshFromTheSeed) {
 }
 
 TEST_F(ModelFile, OverItselfCanBeSaved) {
-    const Model model = Model::create("cait_xxs24_224", kTiny);
+    const Model model = Model::create("cait_xxs24_224", kModelTiny);
     model.save(path_);
     const Model loaded = Model::load(path_);
     loaded.save(path_);  // its weights are mapped from the very file that is replaced
@@ -81,12 +81,12 @@ TEST_F(ModelFile, OverItselfCanBeSaved) {
 }
 
 TEST_F(ModelFile, FileWithoutConfigurationNeedsAName) {
-    const Model model = Model::create("cait_xxs24_224", kTiny);
+    const Model model = Model::create("cait_xxs24_224", kModelTiny);
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : model.weights()) tensors.push_back({name, tensor});
     write_safetensors(path_, tensors, {});
     EXPECT_THROW(Model::load(path_), UsageError);
-    EXPECT_NO_THROW(Model::load(path_, "cait_xxs24_224", kTiny));
+    EXPECT_NO_THROW(Model::load(path_, "cait_xxs24_224", kModelTiny));
 }
 
 TEST_F(ModelFile, HostileMetadataIsAnErrorNotACrash) {

@@ -12,7 +12,7 @@
 namespace cait {
 namespace {
 
-std::string error_of_opening(const std::filesystem::path& path) {
+std::string error_of_mapping(const std::filesystem::path& path) {
     try {
         MappedFile::open(path);
     } catch (const Error& error) {
@@ -52,18 +52,18 @@ TEST(MappedFile, OutlivesTheReplacementOfTheFile) {
 
 TEST(MappedFile, NamesTheFileThatItCannotOpen) {
     const TemporaryFolder folder;
-    EXPECT_EQ(error_of_opening(folder / "missing"),
+    EXPECT_EQ(error_of_mapping(folder / "missing"),
               (folder / "missing").string() + ": cannot open: No such file or directory");
 }
 
 TEST(MappedFile, RefusesAFolder) {
     const TemporaryFolder folder;
-    EXPECT_EQ(error_of_opening(folder.path()),
+    EXPECT_EQ(error_of_mapping(folder.path()),
               folder.path().string() + ": expected a regular file, found a folder");
 }
 
 TEST(MappedFile, RefusesADevice) {
-    EXPECT_EQ(error_of_opening("/dev/zero"), "/dev/zero: expected a regular file, found a device");
+    EXPECT_EQ(error_of_mapping("/dev/zero"), "/dev/zero: expected a regular file, found a device");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ const FloatTransform kNumber = [](const Image& image, const SampleKey&, std::spa
     std::ranges::fill(out, float(image.pixels[0]));
 };
 
-LoaderOptions small(int threads = 2) {
+LoaderOptions loader_faults_small(int threads = 2) {
     LoaderOptions options;
     options.height = options.width = 2;
     options.threads = threads;
@@ -33,7 +33,7 @@ Sampler sampler(std::size_t size, std::size_t batch, bool shuffle = false) {
 TEST(LoaderFaults, ABadImageIsNamedCountedAndReplacedByTheNext) {
     std::vector<std::string> reported;
     for (const int threads : {1, 8}) {
-        LoaderOptions options = small(threads);
+        LoaderOptions options = loader_faults_small(threads);
         options.epochs = 2;
         options.max_bad = 0.2;
         options.report = [&](const BadImage& image) {
@@ -62,7 +62,7 @@ TEST(LoaderFaults, ABadImageIsNamedCountedAndReplacedByTheNext) {
 }
 
 TEST(LoaderFaults, ASubstituteIsAugmentedDifferently) {
-    LoaderOptions options = small();
+    LoaderOptions options = loader_faults_small();
     options.max_bad = 1;
     Loader loader(std::make_shared<MemoryDataset>(4, std::set<std::size_t>{0}), sampler(4, 4),
                   kNumber, options);
@@ -73,7 +73,7 @@ TEST(LoaderFaults, ASubstituteIsAugmentedDifferently) {
 
 TEST(LoaderFaults, TooManyEndTheRunWithTheList) {
     const auto run = [](const std::set<std::size_t>& bad, double most, int threads) {
-        LoaderOptions options = small(threads);
+        LoaderOptions options = loader_faults_small(threads);
         options.max_bad = most;
         Loader loader(std::make_shared<MemoryDataset>(100, bad, true), sampler(100, 10, true),
                       kNumber, options);
@@ -100,12 +100,13 @@ TEST(LoaderFaults, TooManyEndTheRunWithTheList) {
 TEST(LoaderFaults, AllBadEndsAtOnce) {
     std::set<std::size_t> all;
     for (std::size_t i = 0; i < 50; ++i) all.insert(i);
-    Loader loader(std::make_shared<MemoryDataset>(50, all), sampler(50, 10), kNumber, small());
+    Loader loader(std::make_shared<MemoryDataset>(50, all), sampler(50, 10), kNumber,
+                  loader_faults_small());
     EXPECT_THAT(error_of([&] { loader.next(); }), HasSubstr("3 of 50 images cannot be read"));
 }
 
 TEST(LoaderFaults, EvaluationRefusesTheFirst) {
-    LoaderOptions options = small(8);
+    LoaderOptions options = loader_faults_small(8);
     options.on_bad = OnBad::refuse;
     Loader loader(std::make_shared<MemoryDataset>(30, std::set<std::size_t>{12, 14}, true),
                   sampler(30, 5), kNumber, options);
@@ -119,12 +120,13 @@ TEST(LoaderFaults, ExceptionsInWorkersReachTheCaller) {
     const FloatTransform broken = [](const Image& image, const SampleKey&, std::span<float>) {
         if (image.pixels[0] == 17) throw std::logic_error("a bug");
     };
-    Loader loader(std::make_shared<MemoryDataset>(40), sampler(40, 10), broken, small());
+    Loader loader(std::make_shared<MemoryDataset>(40), sampler(40, 10), broken,
+                  loader_faults_small());
     EXPECT_NE(loader.next(), nullptr);
     EXPECT_THROW(loader.next(), std::logic_error);
     EXPECT_THROW(loader.next(), std::logic_error);
 
-    LoaderOptions options = small();
+    LoaderOptions options = loader_faults_small();
     options.finish = [](Batch& batch) {
         if (batch.position.batch == 1) throw Error("mixup: odd batch");
     };
@@ -134,7 +136,7 @@ TEST(LoaderFaults, ExceptionsInWorkersReachTheCaller) {
 }
 
 TEST(LoaderFaults, AFailingReportReachesTheCaller) {
-    LoaderOptions options = small();
+    LoaderOptions options = loader_faults_small();
     options.max_bad = 1;
     options.report = [](const BadImage&) { throw Error("disk full"); };
     Loader loader(std::make_shared<MemoryDataset>(10, std::set<std::size_t>{0}), sampler(10, 5),
@@ -149,7 +151,7 @@ TEST(LoaderFaults, RealFilesThatAreBroken) {
     put(folder / "class0/3.png", whole.substr(0, whole.size() / 2));
     put(folder / "class1/5.png", "text");
     const DatasetPtr dataset = open_dataset("folder:" + folder.path().string());
-    LoaderOptions options = small();
+    LoaderOptions options = loader_faults_small();
     std::vector<std::string> names;
     options.report = [&](const BadImage& image) { names.push_back(image.name); };
     Loader loader(dataset, sampler(40, 8), kNumber, options);
@@ -180,7 +182,7 @@ TEST(LoaderFaults, HostileFilesAreSkippedAndNamed) {
     put(folder / "class0/e_text.jpg", "this is no image");
     put(folder / "class0/f_empty.jpg", "");
     const DatasetPtr dataset = open_dataset("folder:" + folder.path().string());
-    LoaderOptions options = small();
+    LoaderOptions options = loader_faults_small();
     std::vector<std::string> reasons;
     options.report = [&](const BadImage& image) { reasons.push_back(image.reason); };
     Loader loader(dataset, sampler(126, 9), kNumber, options);
@@ -199,7 +201,7 @@ TEST(LoaderFaults, HostileFilesAreSkippedAndNamed) {
 
     put(folder / "class1/g_text.png", "7 of 127 are more than 5 %");
     const DatasetPtr worse = open_dataset("folder:" + folder.path().string());
-    Loader ending(worse, sampler(127, 127), kNumber, small());
+    Loader ending(worse, sampler(127, 127), kNumber, loader_faults_small());
     EXPECT_THAT(
         error_of([&] { ending.next(); }),
         ::testing::AllOf(HasSubstr("7 of 127 images cannot be read"), HasSubstr("a_truncated.jpg"),

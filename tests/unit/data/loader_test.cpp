@@ -30,7 +30,7 @@ ByteTransform byte_transform() {
     };
 }
 
-LoaderOptions small(int threads = 2) {
+LoaderOptions loader_small(int threads = 2) {
     LoaderOptions options;
     options.height = options.width = 2;
     options.threads = threads;
@@ -46,7 +46,7 @@ struct Recorded {
     bool operator==(const Recorded&) const = default;
 };
 
-std::vector<Recorded> run(Loader& loader) {
+std::vector<Recorded> loader_run(Loader& loader) {
     std::vector<Recorded> batches;
     while (const Batch* batch = loader.next()) {
         const Tensor images = batch->images();
@@ -62,7 +62,7 @@ std::vector<Recorded> run(Loader& loader) {
 }
 
 TEST(Loader, NumbersBesideAnImageStayWithIt) {
-    LoaderOptions options = small(3);
+    LoaderOptions options = loader_small(3);
     options.beside = {2, [](const Image& image, const SampleKey& key, std::span<float> out) {
                           out[0] = float(image.pixels[0]);
                           out[1] = float(key.epoch);
@@ -84,9 +84,9 @@ TEST(Loader, NumbersBesideAnImageStayWithIt) {
 TEST(Loader, DeliversEverySampleOnceInTheSamplersOrder) {
     const auto dataset = std::make_shared<MemoryDataset>(23);
     const Sampler order(shuffled(23, 5, Tail::keep));
-    Loader loader(dataset, order, float_transform(), small());
+    Loader loader(dataset, order, float_transform(), loader_small());
     EXPECT_EQ(loader.position(), (Position{0, 0}));
-    const auto batches = run(loader);
+    const auto batches = loader_run(loader);
     ASSERT_EQ(batches.size(), 5U);
     std::size_t place = 0;
     const auto expected = order.order(0);
@@ -111,11 +111,11 @@ TEST(Loader, BytesDoNotDependOnTheNumberOfThreads) {
         std::make_shared<MemoryDataset>(200, std::set<std::size_t>{5, 6, 77}, true);
     std::vector<std::vector<Recorded>> runs;
     for (const int threads : {1, 2, 8}) {
-        LoaderOptions options = small(threads);
+        LoaderOptions options = loader_small(threads);
         options.epochs = 3;
         options.prefetch = threads;
         Loader loader(dataset, Sampler(shuffled(200, 16)), float_transform(), options);
-        runs.push_back(run(loader));
+        runs.push_back(loader_run(loader));
         EXPECT_EQ(runs.back().size(), 36U);
     }
     EXPECT_TRUE(runs[0] == runs[1]);
@@ -125,10 +125,10 @@ TEST(Loader, BytesDoNotDependOnTheNumberOfThreads) {
 
 TEST(Loader, ResumesAtAnyBatch) {
     const auto dataset = std::make_shared<MemoryDataset>(40, std::set<std::size_t>{7});
-    LoaderOptions options = small();
+    LoaderOptions options = loader_small();
     options.epochs = 2;
     Loader whole(dataset, Sampler(shuffled(40, 6)), float_transform(), options);
-    const auto all = run(whole);
+    const auto all = loader_run(whole);
     ASSERT_EQ(all.size(), 12U);
     for (std::size_t stop = 0; stop <= all.size(); ++stop) {
         options.start = {0, 0};
@@ -136,7 +136,7 @@ TEST(Loader, ResumesAtAnyBatch) {
         for (std::size_t i = 0; i < stop; ++i) ASSERT_NE(first.next(), nullptr);
         options.start = first.position();
         Loader second(dataset, Sampler(shuffled(40, 6)), float_transform(), options);
-        const auto rest = run(second);
+        const auto rest = loader_run(second);
         EXPECT_EQ(rest, std::vector<Recorded>(all.begin() + std::ptrdiff_t(stop), all.end()))
             << stop;
     }
@@ -150,7 +150,7 @@ TEST(Loader, MakesBytesToo) {
     const auto dataset = std::make_shared<MemoryDataset>(4);
     SamplerOptions order = shuffled(4, 4);
     order.shuffle = false;
-    Loader loader(dataset, Sampler(order), byte_transform(), small());
+    Loader loader(dataset, Sampler(order), byte_transform(), loader_small());
     const Batch* batch = loader.next();
     ASSERT_NE(batch, nullptr);
     EXPECT_EQ(batch->storage.dtype(), DType::u8);
@@ -160,7 +160,7 @@ TEST(Loader, MakesBytesToo) {
 }
 
 TEST(Loader, FinishesWholeBatches) {
-    LoaderOptions options = small();
+    LoaderOptions options = loader_small();
     options.finish = [](Batch& batch) {
         batch.targets.assign(batch.size, 0.5F);
         for (float& value : batch.storage.mutable_floats()) value = -value;
@@ -176,7 +176,8 @@ TEST(Loader, FinishesWholeBatches) {
 TEST(Loader, RepeatedAugmentationGivesEachCopyItsOwnKey) {
     SamplerOptions order = shuffled(30, 3);
     order.repeats = 3;
-    Loader loader(std::make_shared<MemoryDataset>(30), Sampler(order), float_transform(), small());
+    Loader loader(std::make_shared<MemoryDataset>(30), Sampler(order), float_transform(),
+                  loader_small());
     const Batch* batch = loader.next();
     EXPECT_EQ(batch->keys[0].sample, batch->keys[2].sample);
     EXPECT_EQ(batch->keys[2].copy, 2U);
@@ -192,7 +193,7 @@ TEST(Loader, EachWorkerHasItsOwnCopyOfTheTransform) {
         std::ranges::copy(scratch, out.begin());
     };
     Loader loader(std::make_shared<MemoryDataset>(256, std::set<std::size_t>{}, true),
-                  Sampler(shuffled(256, 32)), transform, small(8));
+                  Sampler(shuffled(256, 32)), transform, loader_small(8));
     while (const Batch* batch = loader.next())
         for (std::size_t i = 0; i < batch->size; ++i)
             EXPECT_EQ(batch->images().floats()[i * kPixels], float(batch->keys[i].sample));
@@ -202,7 +203,7 @@ TEST(Loader, AProcessWithoutAShareEndsAtOnce) {
     SamplerOptions order = shuffled(2, 4, Tail::keep);
     order.world = 3;
     order.rank = 2;
-    LoaderOptions options = small();
+    LoaderOptions options = loader_small();
     options.epochs = 4;
     Loader loader(std::make_shared<MemoryDataset>(2), Sampler(order), float_transform(), options);
     EXPECT_EQ(loader.next(), nullptr);
@@ -211,7 +212,7 @@ TEST(Loader, AProcessWithoutAShareEndsAtOnce) {
 TEST(Loader, StopsCleanlyInTheMiddleOfAnEpoch) {
     const auto dataset = std::make_shared<MemoryDataset>(500, std::set<std::size_t>{}, true);
     for (int taken = 0; taken < 6; ++taken) {
-        LoaderOptions options = small(8);
+        LoaderOptions options = loader_small(8);
         options.prefetch = 4;
         options.epochs = 100;
         Loader loader(dataset, Sampler(shuffled(500, 16)), float_transform(), options);
@@ -224,7 +225,7 @@ TEST(Loader, PreparesNoMoreThanItShould) {
     const FloatTransform counting = [&](const Image&, const SampleKey&, std::span<float>) {
         ++made;
     };
-    LoaderOptions options = small(4);
+    LoaderOptions options = loader_small(4);
     options.prefetch = 2;
     Loader loader(std::make_shared<MemoryDataset>(1000), Sampler(shuffled(1000, 10)), counting,
                   options);
@@ -238,7 +239,7 @@ TEST(Loader, PreparesNoMoreThanItShould) {
 
 TEST(Loader, RefusesNonsense) {
     const auto message = [](std::size_t size, const std::function<void(LoaderOptions&)>& change) {
-        LoaderOptions options = small();
+        LoaderOptions options = loader_small();
         change(options);
         const Failure failure = failure_of([&] {
             Loader(std::make_shared<MemoryDataset>(size), Sampler(shuffled(8, 4)),
@@ -265,7 +266,7 @@ std::size_t allocated() {
 
 TEST(Loader, MemoryStaysFlatOverTwentyEpochs) {
     const auto dataset = std::make_shared<MemoryDataset>(50000, std::set<std::size_t>{3, 99});
-    LoaderOptions options = small(4);
+    LoaderOptions options = loader_small(4);
     options.epochs = 20;
     Loader loader(dataset, Sampler(shuffled(50000, 64)), float_transform(), options);
     std::size_t after_two = 0;

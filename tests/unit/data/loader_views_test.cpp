@@ -32,7 +32,7 @@ LoaderOptions with_threads(int threads, Position start = {}) {
 
 using Pixels = std::vector<std::vector<float>>;  // of each group of each batch
 
-Pixels run(Loader& loader) {
+Pixels loader_views_run(Loader& loader) {
     Pixels all;
     while (const Batch* batch = loader.next())
         for (const ViewGroup& group : batch->views) all.push_back(group.pixels);
@@ -74,7 +74,7 @@ TEST(LoaderViews, BytesDoNotDependOnTheNumberOfThreads) {
     for (const int threads : {1, 2, 8}) {
         Loader loader(dataset, Sampler(shuffled(60, 7, Tail::keep)), two_groups(),
                       with_threads(threads));
-        runs.push_back(run(loader));
+        runs.push_back(loader_views_run(loader));
     }
     EXPECT_TRUE(runs[0] == runs[1]);
     EXPECT_TRUE(runs[0] == runs[2]);
@@ -84,14 +84,16 @@ TEST(LoaderViews, BytesDoNotDependOnTheNumberOfThreads) {
 TEST(LoaderViews, GoesOnAtAnyBatch) {
     const auto dataset = std::make_shared<MemoryDataset>(30, std::set<std::size_t>{7});
     Loader whole(dataset, Sampler(shuffled(30, 8, Tail::keep)), two_groups(), with_threads(2));
-    const Pixels all = run(whole);
+    const Pixels all = loader_views_run(whole);
     ASSERT_EQ(all.size(), 16U);
     for (std::size_t stop = 0; stop <= 8; ++stop) {
         Loader first(dataset, Sampler(shuffled(30, 8, Tail::keep)), two_groups(), with_threads(2));
         for (std::size_t i = 0; i < stop; ++i) ASSERT_NE(first.next(), nullptr);
         Loader second(dataset, Sampler(shuffled(30, 8, Tail::keep)), two_groups(),
                       with_threads(2, first.position()));
-        EXPECT_EQ(run(second), Pixels(all.begin() + std::ptrdiff_t(2 * stop), all.end())) << stop;
+        EXPECT_EQ(loader_views_run(second),
+                  Pixels(all.begin() + std::ptrdiff_t(2 * stop), all.end()))
+            << stop;
     }
 }
 
@@ -112,7 +114,7 @@ TEST(LoaderViews, AnImageIsDecodedOnceForAllItsViews) {
     LoaderOptions options = with_threads(2);
     options.epochs = 1;
     Loader loader(dataset, Sampler(shuffled(12, 4, Tail::keep)), two_groups(), options);
-    EXPECT_EQ(run(loader).size(), 6U);
+    EXPECT_EQ(loader_views_run(loader).size(), 6U);
     EXPECT_EQ(dataset->reads, 12);
 }
 

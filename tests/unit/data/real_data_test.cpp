@@ -36,7 +36,7 @@ TEST(RealData, Imagenette) {
     EXPECT_EQ(val->classes().front(), "n01440764");
     const DatasetStatistics result = statistics(*val);
     EXPECT_TRUE(result.bad.empty());
-    EXPECT_EQ(result.width, (Spread{224, 224, 224}));
+    EXPECT_EQ(result.width, (SideRange{224, 224, 224}));
     EXPECT_NEAR(result.mean[0], 0.46, 0.03);
 }
 

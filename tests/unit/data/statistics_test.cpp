@@ -24,8 +24,8 @@ TEST(Statistics, CountsAndMeasures) {
             statistics(*dataset, {threads, [&](std::size_t done) { progress.push_back(done); }});
         EXPECT_EQ(result.images, 4U);
         EXPECT_THAT(result.per_class, ElementsAre(2, 2));
-        EXPECT_EQ(result.width, (Spread{2, 4, 8}));
-        EXPECT_EQ(result.height, (Spread{1, 2, 4}));
+        EXPECT_EQ(result.width, (SideRange{2, 4, 8}));
+        EXPECT_EQ(result.height, (SideRange{1, 2, 4}));
         for (const double mean : result.mean) EXPECT_DOUBLE_EQ(mean, 1.0 / 3);
         for (const double std : result.std) EXPECT_NEAR(std, std::sqrt(2.0) / 3, 1e-12);
         ASSERT_EQ(result.bad.size(), 1U);

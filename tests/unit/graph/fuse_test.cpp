@@ -5,13 +5,12 @@
 
 #include "graph/builder.h"
 #include "graph/lower.h"
+#include "support/batch_axis.h"
 #include "support/near.h"
 #include "unit/graph/pass_cases.h"
 
 namespace cait {
 namespace {
-
-constexpr std::int64_t B = Shape::kBatch;
 
 using test::count;
 

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "support/batch_axis.h"
 
 namespace cait {
 namespace {
-
-constexpr std::int64_t B = Shape::kBatch;
 
 Shape infer(const Op& op, std::vector<Shape> inputs) { return infer_shape(op, inputs); }
 

@@ -6,14 +6,13 @@
 #include "cait/error.h"
 #include "graph/builder.h"
 #include "graph/fuse.h"
+#include "support/batch_axis.h"
 #include "support/near.h"
 #include "unit/graph/pass_cases.h"
 #include "walkers/constants.h"
 
 namespace cait {
 namespace {
-
-constexpr std::int64_t B = Shape::kBatch;
 
 using test::count;
 

@@ -14,13 +14,13 @@ using test::Floats;
 using test::random_floats;
 using test::widen;
 
-struct Case {
+struct AttentionCase {
     std::string name;
     Index queries, keys, heads, head_dim;
     bool before, after;
 };
 
-class AttentionKernels : public testing::TestWithParam<Case> {
+class AttentionKernels : public testing::TestWithParam<AttentionCase> {
 protected:
     AttentionKernels() {
         if (c_.before) {
@@ -40,7 +40,7 @@ protected:
                                std::size_t(dim_), double(0.3F), before_, after_);
     }
 
-    Case c_ = GetParam();
+    AttentionCase c_ = GetParam();
     Index dim_ = c_.heads * c_.head_dim, ld_ = dim_ + 3;  // rows that lie apart
     AttentionShape shape_{.queries = c_.queries,
                           .keys = c_.keys,
@@ -104,23 +104,24 @@ TEST_P(AttentionKernels, ForwardAndBackward) {
     if (c_.after) check(after_.bias, d_bias[1], "bias after");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, AttentionKernels,
-                         testing::Values(Case{"plain", 9, 9, 3, 5, false, false},
-                                         Case{"talking", 16, 16, 4, 12, true, true},
-                                         // As many as CaiT XXS, XS, S and M have, and one more.
-                                         Case{"talking_4", 11, 19, 4, 3, true, true},
-                                         Case{"talking_6", 11, 19, 6, 3, true, true},
-                                         Case{"talking_8", 11, 19, 8, 3, true, true},
-                                         Case{"talking_8_before", 11, 19, 8, 3, true, false},
-                                         Case{"talking_8_after", 11, 19, 8, 3, false, true},
-                                         Case{"talking_9", 11, 19, 9, 3, true, true},
-                                         Case{"talking_16", 11, 19, 16, 3, true, true},
-                                         Case{"before", 7, 7, 2, 4, true, false},
-                                         Case{"after", 7, 7, 2, 4, false, true},
-                                         Case{"one_query", 1, 23, 3, 7, false, false},
-                                         // More queries than one block of maps holds.
-                                         Case{"blocks", 40, 2100, 4, 3, true, true}),
-                         [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, AttentionKernels,
+    testing::Values(AttentionCase{"plain", 9, 9, 3, 5, false, false},
+                    AttentionCase{"talking", 16, 16, 4, 12, true, true},
+                    // As many as CaiT XXS, XS, S and M have, and one more.
+                    AttentionCase{"talking_4", 11, 19, 4, 3, true, true},
+                    AttentionCase{"talking_6", 11, 19, 6, 3, true, true},
+                    AttentionCase{"talking_8", 11, 19, 8, 3, true, true},
+                    AttentionCase{"talking_8_before", 11, 19, 8, 3, true, false},
+                    AttentionCase{"talking_8_after", 11, 19, 8, 3, false, true},
+                    AttentionCase{"talking_9", 11, 19, 9, 3, true, true},
+                    AttentionCase{"talking_16", 11, 19, 16, 3, true, true},
+                    AttentionCase{"before", 7, 7, 2, 4, true, false},
+                    AttentionCase{"after", 7, 7, 2, 4, false, true},
+                    AttentionCase{"one_query", 1, 23, 3, 7, false, false},
+                    // More queries than one block of maps holds.
+                    AttentionCase{"blocks", 40, 2100, 4, 3, true, true}),
+    [](const auto& i) { return i.param.name; });
 
 }  // namespace
 }  // namespace cait::kernels

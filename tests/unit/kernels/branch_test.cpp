@@ -17,7 +17,7 @@ using test::Floats;
 using test::random_floats;
 using test::widen;
 
-struct Case {
+struct BranchCase {
     std::string name;
     Index batch, tokens, dim, hidden, heads;
     bool gain, biases, drop, talking;
@@ -25,9 +25,9 @@ struct Case {
 };
 
 #if defined(__SANITIZE_THREAD__)
-constexpr int kThreads = 1;  // the sanitizer does not know OpenMP's barriers
+constexpr int kBranchThreads = 1;  // the sanitizer does not know OpenMP's barriers
 #else
-constexpr int kThreads = 2;
+constexpr int kBranchThreads = 2;
 #endif
 
 // Parameters of both branches by name, as floats and as what the reference moves.
@@ -58,7 +58,7 @@ struct Params {
     const Doubles& wide(const std::string& name) const { return doubles[index(name)]; }
 };
 
-class Branches : public testing::TestWithParam<Case> {
+class Branches : public testing::TestWithParam<BranchCase> {
 protected:
     Branches() {
         if (c_.drop)
@@ -146,7 +146,7 @@ protected:
         }
     }
 
-    Case c_ = GetParam();
+    BranchCase c_ = GetParam();
     Floats factors_;
     Params p_;
     PackedMatrix packed_[2];
@@ -312,7 +312,7 @@ TEST_P(AttentionBranches, RepeatsAndBfloat16IsNear) {
 // One image cut over several threads, whole images and a batch on one thread: the same bits.
 template <class Test>
 void expect_independent_of_threads(const Test& forward) {
-    if (kThreads == 1) GTEST_SKIP() << "the sanitizer does not know OpenMP's barriers";
+    if (kBranchThreads == 1) GTEST_SKIP() << "the sanitizer does not know OpenMP's barriers";
     for (const Format format : {Format::f32, Format::bf16}) {
         const Floats one = forward(format, 1);
         for (const int threads : {2, 5, 16}) EXPECT_EQ(forward(format, threads), one) << threads;
@@ -329,20 +329,20 @@ TEST_P(AttentionBranches, DoNotDependOnTheNumberOfThreads) {
         [&](Format format, int threads) { return forward_only(format, threads); });
 }
 
-const Case kCases[] = {
+const BranchCase kBranchCases[] = {
     {"small", 2, 5, 12, 30, 3, true, true, false, true, 1},
-    {"bare", 3, 4, 10, 17, 2, false, false, false, false, kThreads},
-    {"dropped", 7, 9, 24, 96, 4, true, true, true, true, kThreads},
+    {"bare", 3, 4, 10, 17, 2, false, false, false, false, kBranchThreads},
+    {"dropped", 7, 9, 24, 96, 4, true, true, true, true, kBranchThreads},
     {"slices", 2, 3, 20, 401, 2, true, true, false, false, 1},
-    {"six_heads", 2, 17, 18, 24, 6, true, true, false, true, kThreads},
-    {"eight_heads", 2, 17, 24, 24, 8, true, true, false, true, kThreads},
-    {"sixteen_heads", 2, 17, 32, 24, 16, true, true, false, true, kThreads},
+    {"six_heads", 2, 17, 18, 24, 6, true, true, false, true, kBranchThreads},
+    {"eight_heads", 2, 17, 24, 24, 8, true, true, false, true, kBranchThreads},
+    {"sixteen_heads", 2, 17, 32, 24, 16, true, true, false, true, kBranchThreads},
     // More rows than one chunk holds.
-    {"chunks", 9, 90, 16, 48, 4, true, true, true, true, kThreads},
+    {"chunks", 9, 90, 16, 48, 4, true, true, true, true, kBranchThreads},
 };
-INSTANTIATE_TEST_SUITE_P(Kernels, MlpBranches, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Kernels, MlpBranches, testing::ValuesIn(kBranchCases),
                          [](const auto& i) { return i.param.name; });
-INSTANTIATE_TEST_SUITE_P(Kernels, AttentionBranches, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Kernels, AttentionBranches, testing::ValuesIn(kBranchCases),
                          [](const auto& i) { return i.param.name; });
 
 }  // namespace

@@ -13,10 +13,10 @@ using test::Doubles;
 using test::Floats;
 using test::random_floats;
 
-struct Case {
+struct ConvolutionCase {
     Index height, width, channels, outputs, kernel_height, kernel_width, stride, padding, groups;
 };
-const Case kCases[] = {
+const ConvolutionCase kConvolutionCases[] = {
     {5, 7, 3, 4, 3, 3, 1, 1, 1},
     {9, 9, 5, 21, 3, 3, 2, 1, 1},
     {6, 1, 8, 16, 3, 1, 1, 1, 1},
@@ -38,13 +38,14 @@ const Case kCases[] = {
 };
 
 // A convolution with all that it points at.
-struct Example {
+struct ConvolutionExample {
     Convolution c;
     Floats x, weight, bias, residual;
     std::vector<PackedMatrix> packed;
     std::vector<PackedView> views;
 
-    Example(const Case& s, bool planes, Index batch, Format format, Index gap = 0)
+    ConvolutionExample(const ConvolutionCase& s, bool planes, Index batch, Format format,
+                       Index gap = 0)
         : c{.batch = batch, .height = s.height, .width = s.width, .channels = s.channels} {
         c.outputs = s.outputs;
         c.kernel_height = s.kernel_height;
@@ -106,14 +107,14 @@ struct Example {
     }
 };
 
-void expect_near(const Floats& found, const Doubles& expected, double tolerance) {
+void convolution_expect_near(const Floats& found, const Doubles& expected, double tolerance) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i)
         ASSERT_NEAR(found[i], expected[i], tolerance) << "element " << i;
 }
 
 TEST(ConvolutionKernels, AreSumsOverWindowsInBothLayoutsAndFormats) {
-    for (const Case& each : kCases)
+    for (const ConvolutionCase& each : kConvolutionCases)
         for (const bool planes : {false, true})
             for (const Format format : {Format::f32, Format::bf16})
                 for (const Index gap : {0, 3}) {
@@ -121,15 +122,15 @@ TEST(ConvolutionKernels, AreSumsOverWindowsInBothLayoutsAndFormats) {
                                  << each.height << "x" << each.width << "x" << each.channels
                                  << " -> " << each.outputs << (planes ? " planes" : "") << " gap "
                                  << gap << " format " << int(format));
-                    const Example setup(each, planes, 2, format, gap);
+                    const ConvolutionExample setup(each, planes, 2, format, gap);
                     const double size = std::sqrt(double(convolution_k(setup.c)));
-                    expect_near(setup.run(), setup.sums(),
-                                size * (format == Format::f32 ? 2e-6 : 2e-2));
+                    convolution_expect_near(setup.run(), setup.sums(),
+                                            size * (format == Format::f32 ? 2e-6 : 2e-2));
                 }
 }
 
 TEST(ConvolutionKernels, EndInAnActivationAndAResidual) {
-    Example setup({9, 8, 10, 35, 3, 3, 1, 1, 1}, false, 2, Format::f32);
+    ConvolutionExample setup({9, 8, 10, 35, 3, 3, 1, 1, 1}, false, 2, Format::f32);
     const Doubles sums = setup.sums();
     using enum Epilogue::Activation;
     for (const auto kind : {none, gelu, relu, silu})
@@ -144,20 +145,22 @@ TEST(ConvolutionKernels, EndInAnActivationAndAResidual) {
                     if (with_residual) v += double(setup.residual[i]);
                     expected.push_back(with_residual && relu_last ? std::max(0.0, v) : v);
                 }
-                expect_near(setup.run(), expected, 2e-5);
+                convolution_expect_near(setup.run(), expected, 2e-5);
             }
 }
 
 // Neither threads nor the batch change a bit, however few pixels there are.
 TEST(ConvolutionKernels, DoNotDependOnThreadsOrBatch) {
-    for (const Case& each :
-         {Case{14, 14, 24, 50, 3, 3, 1, 1, 1}, Case{2, 2, 40, 300, 3, 3, 1, 1, 1},
-          Case{3, 3, 30, 60, 3, 3, 1, 1, 5}, Case{30, 31, 3, 20, 7, 7, 2, 3, 1},
-          Case{20, 20, 40, 20, 1, 1, 1, 0, 1}, Case{5, 6, 96, 320, 3, 3, 1, 1, 1},
-          Case{12, 12, 1100, 260, 1, 1, 1, 0, 1}}) {
+    for (const ConvolutionCase& each : {ConvolutionCase{14, 14, 24, 50, 3, 3, 1, 1, 1},
+                                        ConvolutionCase{2, 2, 40, 300, 3, 3, 1, 1, 1},
+                                        ConvolutionCase{3, 3, 30, 60, 3, 3, 1, 1, 5},
+                                        ConvolutionCase{30, 31, 3, 20, 7, 7, 2, 3, 1},
+                                        ConvolutionCase{20, 20, 40, 20, 1, 1, 1, 0, 1},
+                                        ConvolutionCase{5, 6, 96, 320, 3, 3, 1, 1, 1},
+                                        ConvolutionCase{12, 12, 1100, 260, 1, 1, 1, 0, 1}}) {
         SCOPED_TRACE(each.height);
-        Example all(each, false, 3, Format::f32), one(each, false, 1, Format::f32);
-        test::expect_same_bits(all, one, [](Example& e) -> Convolution& { return e.c; });
+        ConvolutionExample all(each, false, 3, Format::f32), one(each, false, 1, Format::f32);
+        test::expect_same_bits(all, one, [](ConvolutionExample& e) -> Convolution& { return e.c; });
     }
 }
 

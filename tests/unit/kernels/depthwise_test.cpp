@@ -14,13 +14,14 @@ using test::Doubles;
 using test::Floats;
 using test::random_floats;
 
-struct Case {
+struct DepthwiseCase {
     Index height, width, channels, kernel_height, kernel_width, stride, padding;
 };
-const Case kCases[] = {{5, 7, 1, 3, 3, 1, 1},    {6, 6, 37, 3, 3, 1, 1},  {4, 1, 16, 3, 3, 1, 1},
-                       {9, 10, 70, 3, 3, 2, 1},  {11, 9, 24, 5, 5, 1, 2}, {3, 2, 33, 7, 7, 1, 3},
-                       {12, 13, 40, 2, 4, 3, 1}, {8, 8, 100, 4, 4, 4, 0}, {14, 14, 48, 3, 3, 1, 1},
-                       {30, 50, 20, 3, 3, 1, 1}, {5, 6, 19, 3, 3, 1, 0}};
+const DepthwiseCase kDepthwiseCases[] = {
+    {5, 7, 1, 3, 3, 1, 1},    {6, 6, 37, 3, 3, 1, 1},  {4, 1, 16, 3, 3, 1, 1},
+    {9, 10, 70, 3, 3, 2, 1},  {11, 9, 24, 5, 5, 1, 2}, {3, 2, 33, 7, 7, 1, 3},
+    {12, 13, 40, 2, 4, 3, 1}, {8, 8, 100, 4, 4, 4, 0}, {14, 14, 48, 3, 3, 1, 1},
+    {30, 50, 20, 3, 3, 1, 1}, {5, 6, 19, 3, 3, 1, 0}};
 
 Index out_height(const Depthwise& d) {
     return windows_along(d.height, d.kernel_height, d.stride, d.padding);
@@ -29,11 +30,11 @@ Index out_width(const Depthwise& d) {
     return windows_along(d.width, d.kernel_width, d.stride, d.padding);
 }
 
-struct Example {
+struct DepthwiseExample {
     Depthwise d;
     Floats x, weight, ordered, bias;
 
-    explicit Example(const Case& s, Index batch = 1)
+    explicit DepthwiseExample(const DepthwiseCase& s, Index batch = 1)
         : d{.batch = batch, .height = s.height, .width = s.width, .channels = s.channels} {
         d.kernel_height = s.kernel_height;
         d.kernel_width = s.kernel_width;
@@ -75,7 +76,7 @@ struct Example {
     }
 };
 
-void expect_near(const Floats& found, const Doubles& expected) {
+void depthwise_expect_near(const Floats& found, const Doubles& expected) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i)
         ASSERT_NEAR(found[i], expected[i], 2e-5) << "element " << i;
@@ -84,11 +85,11 @@ void expect_near(const Floats& found, const Doubles& expected) {
 class DepthwiseKernels : public testing::TestWithParam<const KernelTable*> {};
 
 TEST_P(DepthwiseKernels, AreSumsOverWindows) {
-    for (const Case& each : kCases)
+    for (const DepthwiseCase& each : kDepthwiseCases)
         for (const bool with_bias : {false, true}) {
             SCOPED_TRACE(testing::Message() << each.height << "x" << each.width << "x"
                                             << each.channels << " kernel " << each.kernel_width);
-            Example setup(each);
+            DepthwiseExample setup(each);
             Depthwise& d = setup.d;
             if (with_bias)
                 d.activation = Epilogue::Activation::silu;
@@ -117,7 +118,7 @@ TEST_P(DepthwiseKernels, AreSumsOverWindows) {
                 args.row_end = begin == 0 ? half : rows;
                 if (args.row_begin < args.row_end) GetParam()->depthwise(args);
             }
-            expect_near(y, setup.expected());
+            depthwise_expect_near(y, setup.expected());
         }
 }
 
@@ -127,17 +128,17 @@ INSTANTIATE_TEST_SUITE_P(Kernels, DepthwiseKernels, testing::ValuesIn(runnable_k
 TEST(DepthwiseForward, EndsInAnActivation) {
     using enum Epilogue::Activation;
     for (const auto kind : {none, gelu, relu, silu})
-        for (const Case& each : kCases) {
-            Example setup(each, 2);
+        for (const DepthwiseCase& each : kDepthwiseCases) {
+            DepthwiseExample setup(each, 2);
             setup.d.activation = kind;
-            expect_near(setup.run(), setup.expected());
+            depthwise_expect_near(setup.run(), setup.expected());
         }
 }
 
 TEST(DepthwiseForward, DoesNotDependOnThreadsOrBatch) {
-    for (const Case& each : kCases) {
-        Example all(each, 3), one(each, 1);
-        test::expect_same_bits(all, one, [](Example& e) -> Depthwise& { return e.d; });
+    for (const DepthwiseCase& each : kDepthwiseCases) {
+        DepthwiseExample all(each, 3), one(each, 1);
+        test::expect_same_bits(all, one, [](DepthwiseExample& e) -> Depthwise& { return e.d; });
     }
 }
 

@@ -18,22 +18,23 @@ using test::random_floats;
 using test::widen;
 
 #if defined(__SANITIZE_THREAD__)
-constexpr int kThreads = 1;  // the sanitizer does not know OpenMP's barriers
+constexpr int kLinearThreads = 1;  // the sanitizer does not know OpenMP's barriers
 #else
-constexpr int kThreads = 3;
+constexpr int kLinearThreads = 3;
 #endif
 
 TEST(LinearKernels, ForwardAndBackward) {
     for (const Index rows : {1, 2, 19, 300, 1025}) {
         SCOPED_TRACE(rows);
-        const LinearShape shape{.rows = rows, .inputs = 21, .outputs = 50, .threads = kThreads};
+        const LinearShape shape{
+            .rows = rows, .inputs = 21, .outputs = 50, .threads = kLinearThreads};
         const Floats x = random_floats(rows * 21, 1), weight = random_floats(50 * 21, 2),
                      bias = random_floats(50, 3), dy = random_floats(rows * 50, 4);
         Floats y(dy.size()), dx(x.size()), d_weight(weight.size()), d_bias(bias.size());
         Workspace workspace;
         PackedMatrix forward_weight, backward_weight;
-        forward_weight.pack(forward_source(weight.data(), 50, 21), Format::f32, kThreads);
-        backward_weight.pack(backward_source(weight.data(), 50, 21), Format::f32, kThreads);
+        forward_weight.pack(forward_source(weight.data(), 50, 21), Format::f32, kLinearThreads);
+        backward_weight.pack(backward_source(weight.data(), 50, 21), Format::f32, kLinearThreads);
         linear_forward(shape, x.data(), forward_weight.view(), bias.data(), y.data(), workspace);
         LinearShape transposed = shape;
         std::swap(transposed.inputs, transposed.outputs);
@@ -70,7 +71,7 @@ TEST(LinearKernels, BatchedProductsInEveryOrientation) {
                 shape.b_row = b_across ? 1 : n;
                 shape.b_step = b_across ? k : 1;
                 shape.format = format;
-                shape.threads = kThreads;
+                shape.threads = kLinearThreads;
                 Floats c(std::size_t(count * m * n));
                 Workspace workspace;
                 batched_product(shape, a.data(), b.data(), c.data(), workspace);
@@ -99,18 +100,18 @@ TEST(LinearKernels, DoNotDependOnTheNumberOfThreads) {
             const Floats x = random_floats(rows * inputs, 1);
             Workspace workspace;
             PackedMatrix packed;
-            packed.pack(forward_source(weight.data(), outputs, inputs), format, kThreads);
+            packed.pack(forward_source(weight.data(), outputs, inputs), format, kLinearThreads);
             Floats one(std::size_t(rows * outputs)), many(one.size());
             LinearShape shape{.rows = rows, .inputs = inputs, .outputs = outputs, .format = format};
             linear_forward(shape, x.data(), packed.view(), bias.data(), one.data(), workspace);
-            shape.threads = kThreads;
+            shape.threads = kLinearThreads;
             linear_forward(shape, x.data(), packed.view(), bias.data(), many.data(), workspace);
             EXPECT_EQ(one, many);
         }
 }
 
 TEST(LinearKernels, WeightGradientInBfloat16IsNear) {
-    const LinearShape wide{.rows = 300, .inputs = 40, .outputs = 70, .threads = kThreads};
+    const LinearShape wide{.rows = 300, .inputs = 40, .outputs = 70, .threads = kLinearThreads};
     LinearShape narrow = wide;
     narrow.format = Format::bf16;
     const Floats x = random_floats(300 * 40, 1), dy = random_floats(300 * 70, 2);

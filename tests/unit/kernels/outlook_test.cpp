@@ -21,13 +21,13 @@ const OutlookShape kShapes[] = {
     {.height = 3, .width = 3, .dim = 40, .heads = 2, .kernel = 5, .stride = 3, .scale = 2},
     {.height = 8, .width = 8, .dim = 192, .heads = 6, .kernel = 3, .stride = 2, .scale = 0.2F}};
 
-struct Example {
+struct OutlookExample {
     OutlookShape s;
     Index rows, columns;  // of windows
     Index ld;
     Floats values, scores;
 
-    explicit Example(const OutlookShape& shape, Index batch = 1) : s(shape), ld(s.dim + 3) {
+    explicit OutlookExample(const OutlookShape& shape, Index batch = 1) : s(shape), ld(s.dim + 3) {
         s.batch = batch;
         rows = windows_along(s.height, s.kernel, s.stride, s.kernel / 2);
         columns = windows_along(s.width, s.kernel, s.stride, s.kernel / 2);
@@ -80,7 +80,7 @@ class OutlookKernels : public testing::TestWithParam<const KernelTable*> {};
 TEST_P(OutlookKernels, MixWhatEachWindowSees) {
     for (const OutlookShape& shape : kShapes) {
         SCOPED_TRACE(testing::Message() << shape.height << "x" << shape.width);
-        const Example example(shape);
+        const OutlookExample example(shape);
         const OutlookShape& s = example.s;
         Floats out(std::size_t(example.out_size()), 42.0F);
         Buffer scratch(outlook_scratch(s.heads, s.kernel));
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, OutlookKernels, testing::ValuesIn(runnable_ker
 
 TEST(OutlookForward, DoesNotDependOnThreadsOrBatch) {
     for (const OutlookShape& shape : kShapes) {
-        Example all(shape, 3), one(shape);
+        OutlookExample all(shape, 3), one(shape);
         one.scores.assign(all.scores.begin(), all.scores.begin() + Index(one.scores.size()));
         const Floats expected = all.run();
         const Doubles plain = all.expected();

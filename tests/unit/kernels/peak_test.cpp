@@ -10,9 +10,9 @@ namespace cait::kernels {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-constexpr int kThreads = 1;  // the sanitizer does not know OpenMP's barriers
+constexpr int kPeakThreads = 1;  // the sanitizer does not know OpenMP's barriers
 #else
-constexpr int kThreads = 3;
+constexpr int kPeakThreads = 3;
 #endif
 
 TEST(Peak, EveryTableCountsTheMultiplyAddsThatItDoes) {
@@ -33,18 +33,18 @@ TEST(Peak, EveryKindOfThisMachineIsMeasured) {
     EXPECT_EQ(kinds.front().format, PeakFormat::float32);
     for (const PeakKind& kind : kinds) {
         EXPECT_LE(kind.isa, used_isa());
-        const double rate = measure_peak(kind, kThreads, 0.05);
+        const double rate = measure_peak(kind, kPeakThreads, 0.05);
         EXPECT_GT(rate, 0.1);
         EXPECT_LT(rate, 1e6);
     }
 }
 
 TEST(Peak, MemoryIsReadAndCopied) {
-    for (const int threads : {1, kThreads}) {
+    for (const int threads : {1, kPeakThreads}) {
         EXPECT_GT(measure_read(threads, 1 << 20, 0.01), 0.01);
         EXPECT_GT(measure_copy(threads, 1 << 20, 0.01), 0.01);
     }
-    EXPECT_GT(measure_read(kThreads, 1, 0.001), 0);  // never less than a step each
+    EXPECT_GT(measure_read(kPeakThreads, 1, 0.001), 0);  // never less than a step each
 }
 
 }  // namespace

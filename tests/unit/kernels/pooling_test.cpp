@@ -15,16 +15,16 @@ using test::Doubles;
 using test::Floats;
 using test::random_floats;
 
-struct Case {
+struct PoolingCase {
     Index height, width, channels, kernel, stride, padding;
     bool ceil;
 };
-const Case kCases[] = {{8, 8, 5, 2, 2, 0, false},  {7, 9, 70, 2, 2, 0, true},
-                       {9, 7, 37, 3, 2, 1, false}, {8, 8, 16, 3, 2, 1, true},
-                       {1, 1, 33, 1, 1, 0, false}, {5, 1, 64, 3, 1, 1, false},
-                       {2, 2, 7, 4, 4, 2, false},  {13, 11, 130, 3, 4, 1, true}};
+const PoolingCase kPoolingCases[] = {{8, 8, 5, 2, 2, 0, false},  {7, 9, 70, 2, 2, 0, true},
+                                     {9, 7, 37, 3, 2, 1, false}, {8, 8, 16, 3, 2, 1, true},
+                                     {1, 1, 33, 1, 1, 0, false}, {5, 1, 64, 3, 1, 1, false},
+                                     {2, 2, 7, 4, 4, 2, false},  {13, 11, 130, 3, 4, 1, true}};
 
-Pooling pooling(const Case& s, bool maximum, Index batch = 1) {
+Pooling pooling(const PoolingCase& s, bool maximum, Index batch = 1) {
     Pooling p{.batch = batch, .height = s.height, .width = s.width, .channels = s.channels};
     p.maximum = maximum;
     p.kernel = s.kernel;
@@ -58,7 +58,7 @@ Doubles plain(const Pooling& p, const Floats& x) {
 class PoolingKernels : public testing::TestWithParam<const KernelTable*> {};
 
 TEST_P(PoolingKernels, AreMaximaAndAveragesOfWindows) {
-    for (const Case& each : kCases)
+    for (const PoolingCase& each : kPoolingCases)
         for (const bool maximum : {true, false}) {
             SCOPED_TRACE(testing::Message() << each.height << "x" << each.width << "x"
                                             << each.channels << " kernel " << each.kernel);
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PoolingKernels, testing::ValuesIn(runnable_ker
                          [](const auto& i) { return std::string(i.param->name); });
 
 TEST(PoolForward, IsTheSameForAnyThreadsAndBatch) {
-    for (const Case& each : kCases)
+    for (const PoolingCase& each : kPoolingCases)
         for (const bool maximum : {true, false})
             for (const int threads : test::kThreadCounts) {
                 Pooling p = pooling(each, maximum, 3);

@@ -24,7 +24,7 @@ protected:
     const KernelTable& table_ = *GetParam();
 };
 
-void expect_near(const Floats& found, const Doubles& expected, double tolerance) {
+void table_expect_near(const Floats& found, const Doubles& expected, double tolerance) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i)
         ASSERT_NEAR(found[i], expected[i], tolerance) << "element " << i;
@@ -44,7 +44,7 @@ TEST_P(Tables, LayerNorm) {
         const auto forward = [&] {
             return test::layer_norm(wide_x, wide_weight, wide_bias, double(1e-3F));
         };
-        expect_near(y, forward(), 1e-5);
+        table_expect_near(y, forward(), 1e-5);
         table_.train.layer_norm(x.data(), weight.data(), 1e-3F, dy.data(), residual.data(), 3, dim,
                                 dx.data(), d_weight.data(), d_bias.data());
         for (std::size_t i = 0; i < dx.size(); ++i) dx[i] -= residual[i];
@@ -138,9 +138,9 @@ TEST_P(Tables, SoftmaxAndItsGradient) {
         for (std::size_t i = std::size_t(columns); i < wide.size(); ++i) wide[i] += 300;
         Floats shorter = x;
         table_.softmax(x.data(), 4, columns, columns, Format::f32);
-        expect_near(x, forward(), 1e-6);
+        table_expect_near(x, forward(), 1e-6);
         table_.softmax(shorter.data(), 4, columns, columns, Format::bf16);
-        expect_near(shorter, forward(), 1e-4);
+        table_expect_near(shorter, forward(), 1e-4);
         Floats missing(std::size_t(columns), 1.0F);  // a NaN is not hidden
         missing.back() = NAN;
         table_.softmax(missing.data(), 1, columns, columns, Format::f32);

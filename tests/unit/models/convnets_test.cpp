@@ -22,7 +22,7 @@ std::string refusal(const std::string& model, const SettingList& settings) {
     return "accepted";
 }
 
-std::vector<double> drop_path_rates(const Graph& graph) {
+std::vector<double> convnets_drop_path_rates(const Graph& graph) {
     std::vector<double> rates;
     for (const Node& node : graph.nodes)
         if (const auto* residual = std::get_if<op::Residual>(&node.op))
@@ -48,7 +48,8 @@ TEST(Resnet, AveragePoolingHasNoAttention) {
 TEST(Convnets, StochasticDepthGrowsToTheLastBlock) {
     const RecordOptions options{.mode = Mode::train, .drop_path = 0.3};
     for (const auto& [model, depth] : {std::pair{"resnet18", 8}, std::pair{"regnety_160", 18}}) {
-        const std::vector<double> rates = drop_path_rates(record(configure(model), options));
+        const std::vector<double> rates =
+            convnets_drop_path_rates(record(configure(model), options));
         ASSERT_EQ(rates.size(), std::size_t(depth)) << model;
         EXPECT_EQ(rates.front(), 0);
         EXPECT_NEAR(rates.back(), 0.3, 1e-12);

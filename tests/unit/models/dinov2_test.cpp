@@ -28,14 +28,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const SettingList kTiny = {
+const SettingList kDinov2Tiny = {
     {"image_size", "16"}, {"patch", "8"}, {"dim", "16"}, {"depth", "2"}, {"heads", "2"}};
 
 std::filesystem::path e2e_data(const char* name) {
     return test::source_path(__FILE__).parent_path() / "../../e2e/data" / name;
 }
 
-SettingList with(SettingList settings, const SettingList& more) {
+SettingList dinov2_with(SettingList settings, const SettingList& more) {
     settings.insert(settings.end(), more.begin(), more.end());
     return settings;
 }
@@ -82,7 +82,8 @@ TEST_F(Dinov2, TheReleasesOwnRuleResizesThePositions) {
         ASSERT_EQ(weights.at("pos_embed").shape()[1], 1 + 37 * 37);
         publish(weights);
 
-        const Model loaded = Model::load(path_, model, with(settings, {{"image_size", size}}));
+        const Model loaded =
+            Model::load(path_, model, dinov2_with(settings, {{"image_size", size}}));
         EXPECT_EQ(loaded.notes().size(), 1U);
         const std::span<const float> positions = loaded.weights().at("pos_embed").floats();
         const auto expected = one["position"]["values"].get<std::vector<float>>();
@@ -104,7 +105,7 @@ TEST_F(Dinov2, TheReleasesOwnRuleResizesThePositions) {
 
 TEST_F(Dinov2, TimmsNamesAndItsClassTokenLoad) {
     const Model model = Model::load(e2e_data("tiny_dinov2_timm.safetensors"),
-                                    "vit_giant_patch14_reg4_dinov2", kTiny);
+                                    "vit_giant_patch14_reg4_dinov2", kDinov2Tiny);
     EXPECT_THAT(model.notes(), IsEmpty());
     const Tensor features = read_npy(e2e_data("tiny_dinov2_features.npy"));
     const Tensor images = read_npy(e2e_data("images.npy"));
@@ -122,7 +123,7 @@ TEST_F(Dinov2, TimmsNamesAndItsClassTokenLoad) {
 }
 
 TEST_F(Dinov2, APositionOfTheClassTokenGoesIntoItUnderTimmsNames) {
-    const Model model = Model::create("vit_small_patch14_reg4_dinov2", kTiny, 1);
+    const Model model = Model::create("vit_small_patch14_reg4_dinov2", kDinov2Tiny, 1);
     write_safetensors(path_, alias_weights(model), model.metadata());
     const Model again = Model::load(path_);  // our own file under timm's names
     EXPECT_EQ(again.settings(), model.settings());
@@ -130,13 +131,13 @@ TEST_F(Dinov2, APositionOfTheClassTokenGoesIntoItUnderTimmsNames) {
     test::expect_close(Session(again).run(images).at("features"),
                        Session(model).run(images).at("features"), 1e-6, "features");
     // Without registers timm keeps Meta's form.
-    const Model plain = Model::create("vit_small_patch14_dinov2", kTiny, 1);
+    const Model plain = Model::create("vit_small_patch14_dinov2", kDinov2Tiny, 1);
     for (const NamedTensor& entry : alias_weights(plain))
         EXPECT_EQ(entry.tensor.shape(), plain.weights().at(entry.name).shape());
 }
 
 TEST_F(Dinov2, ABackboneGivesFeaturesAndNoLogits) {
-    const Model model = Model::create("vit_small_patch14_dinov2", kTiny, 1);
+    const Model model = Model::create("vit_small_patch14_dinov2", kDinov2Tiny, 1);
     EXPECT_FALSE(model.weights().contains("head.weight"));
     EXPECT_TRUE(record(model.spec()).outputs.contains("features"));
     EXPECT_THAT(refusal([&] { record(model.spec(), {.taps = {"logits"}}); }),
@@ -147,10 +148,10 @@ TEST_F(Dinov2, ABackboneGivesFeaturesAndNoLogits) {
 }
 
 TEST_F(Dinov2, ABackboneGetsAHeadForTheClassesAskedFor) {
-    const Model backbone = Model::create("vit_small_patch14_dinov2", kTiny, 1);
+    const Model backbone = Model::create("vit_small_patch14_dinov2", kDinov2Tiny, 1);
     publish(backbone.weights());
-    const Model model =
-        Model::load(path_, "vit_small_patch14_dinov2", with(kTiny, {{"classes", "7"}}));
+    const Model model = Model::load(path_, "vit_small_patch14_dinov2",
+                                    dinov2_with(kDinov2Tiny, {{"classes", "7"}}));
     EXPECT_THAT(model.notes(), ElementsAre("head made anew for 7 classes: the file has none"));
     EXPECT_TRUE(model.has_fresh_head());
     EXPECT_EQ(model.weights().at("head.weight").shape(), (Shape{7, 16}));
@@ -172,11 +173,13 @@ TEST_F(Dinov2, ABackboneGetsAHeadForTheClassesAskedFor) {
 
 TEST_F(Dinov2, HalfAHeadIsNoBackbone) {
     std::map<std::string, Tensor> weights =
-        Model::create("deit_tiny_patch16_224", with(kTiny, {{"classes", "3"}}), 1).weights();
+        Model::create("deit_tiny_patch16_224", dinov2_with(kDinov2Tiny, {{"classes", "3"}}), 1)
+            .weights();
     weights.erase("head.bias");
     publish(weights);
     EXPECT_THAT(refusal([&] {
-                    Model::load(path_, "deit_tiny_patch16_224", with(kTiny, {{"classes", "3"}}));
+                    Model::load(path_, "deit_tiny_patch16_224",
+                                dinov2_with(kDinov2Tiny, {{"classes", "3"}}));
                 }),
                 HasSubstr("1 missing: head.bias [3]"));
 }
@@ -188,8 +191,8 @@ TEST_F(Dinov2, DinosTrainingFilesLoadIntoVitAndDeit) {
     EXPECT_THAT(file.skipped, Contains("head.last_layer.weight_v"));
     EXPECT_THAT(file.skipped, Contains("student"));
     for (const char* model : {"vit_tiny_patch16_224", "deit_tiny_patch16_224"}) {
-        const Model loaded =
-            Model::load(e2e_data("tiny_dino.pth"), model, with(kTiny, {{"classes", "3"}}));
+        const Model loaded = Model::load(e2e_data("tiny_dino.pth"), model,
+                                         dinov2_with(kDinov2Tiny, {{"classes", "3"}}));
         EXPECT_THAT(loaded.notes(),
                     ElementsAre("the file has a teacher and a student: the teacher is taken",
                                 "head made anew for 3 classes: the file has none"));

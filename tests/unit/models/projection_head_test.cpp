@@ -20,13 +20,13 @@ namespace {
 
 using testing::HasSubstr;
 
-SettingList with(SettingList settings, const SettingList& more) {
+SettingList projection_head_with(SettingList settings, const SettingList& more) {
     settings.insert(settings.end(), more.begin(), more.end());
     return settings;
 }
 
-const SettingList kTiny{{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
-                        {"depth", "2"},       {"heads", "2"}, {"classes", "5"}};
+const SettingList kProjectionHeadTiny{{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
+                                      {"depth", "2"},       {"heads", "2"}, {"classes", "5"}};
 const SettingList kMlp{{"head.kind", "mlp"}, {"head.hidden", "12"}, {"head.outputs", "6"}};
 
 bool has_param(const Graph& graph, const std::string& name) {
@@ -52,7 +52,8 @@ TEST_P(HeadOnATrunk, RunsOnTheEngineAsInTheReference) {
                                {"head.outputs", "6"},
                                {"head.bottleneck", "7"},
                                {"head.predictor", std::string(kind) == "dino" ? "0" : "9"}};
-        const ModelSpec spec = configure(GetParam().name, with(GetParam().settings, head));
+        const ModelSpec spec =
+            configure(GetParam().name, projection_head_with(GetParam().settings, head));
         std::vector<std::string> taps{"projection"};
         if (spec.head.predictor > 0) taps.emplace_back("prediction");
         const Graph graph = record(spec, {.taps = taps});
@@ -61,7 +62,8 @@ TEST_P(HeadOnATrunk, RunsOnTheEngineAsInTheReference) {
         const Tensor images = test::random_images(spec, 3);
         const auto expected = run_reference(graph, images, weights);
         const Model model =
-            Model::create(GetParam().name, with(GetParam().settings, head)).with_weights(weights);
+            Model::create(GetParam().name, projection_head_with(GetParam().settings, head))
+                .with_weights(weights);
         const auto found = Session(model, {.threads = 1}).run(images, taps);
         for (const std::string& tap : taps)
             test::expect_close(found.at(tap), expected.at(tap), 1e-4, tap);
@@ -78,7 +80,8 @@ TEST_P(HeadOnATrunk, RunsOnTheEngineAsInTheReference) {
 }
 
 TEST_P(HeadOnATrunk, HasAClassifierWithAHiddenLayer) {
-    const SettingList settings = with(GetParam().settings, {{"head.classifier", "7"}});
+    const SettingList settings =
+        projection_head_with(GetParam().settings, {{"head.classifier", "7"}});
     const ModelSpec spec = configure(GetParam().name, settings);
     const Graph plain = record(configure(GetParam().name, GetParam().settings));
     const Graph graph = record(spec);
@@ -103,11 +106,12 @@ INSTANTIATE_TEST_SUITE_P(All, HeadOnATrunk, testing::ValuesIn(one_of_each_family
                          [](const auto& of) { return of.param.name; });
 
 TEST(ProjectionHead, NothingIsRecordedWithoutOne) {
-    const Graph graph = record(configure("deit_tiny_patch16_224", kTiny));
+    const Graph graph = record(configure("deit_tiny_patch16_224", kProjectionHeadTiny));
     EXPECT_FALSE(has_param(graph, "projector.0.weight"));
-    EXPECT_THROW(record(configure("deit_tiny_patch16_224", kTiny), {.taps = {"projection"}}),
-                 UsageError);
-    const ModelSpec spec = configure("deit_tiny_patch16_224", kTiny);
+    EXPECT_THROW(
+        record(configure("deit_tiny_patch16_224", kProjectionHeadTiny), {.taps = {"projection"}}),
+        UsageError);
+    const ModelSpec spec = configure("deit_tiny_patch16_224", kProjectionHeadTiny);
     for (const auto& [key, value] : spec.settings()) EXPECT_FALSE(key.starts_with("head.")) << key;
 }
 
@@ -115,8 +119,9 @@ TEST(ProjectionHead, GainsLearnOnlyWhereTheyAreNotFixed) {
     for (const bool fixed : {true, false}) {
         const ModelSpec spec = configure(
             "deit_tiny_patch16_224",
-            with(kTiny,
-                 {{"head.kind", "dino"}, {"head.norm_last_layer", fixed ? "true" : "false"}}));
+            projection_head_with(
+                kProjectionHeadTiny,
+                {{"head.kind", "dino"}, {"head.norm_last_layer", fixed ? "true" : "false"}}));
         for (const ParamSpec& param : record(spec).params)
             EXPECT_EQ(param.trainable, !fixed || param.name != "projector.last_layer.weight_g")
                 << param.name;
@@ -125,7 +130,7 @@ TEST(ProjectionHead, GainsLearnOnlyWhereTheyAreNotFixed) {
 
 TEST(ProjectionHead, GoesWithTheFileAndCanBeTakenAway) {
     const TemporaryFolder folder;
-    const Model bare = Model::create("deit_tiny_patch16_224", kTiny, 1);
+    const Model bare = Model::create("deit_tiny_patch16_224", kProjectionHeadTiny, 1);
     const Model model = bare.with_head(kMlp, 2);
     EXPECT_EQ(model.weights().at("projector.3.weight").shape(), (Shape{6, 12}));
     const auto file = folder / "model.safetensors";
@@ -147,15 +152,16 @@ TEST(ProjectionHead, GoesWithTheFileAndCanBeTakenAway) {
 TEST(ProjectionHead, AFileWithOneLoadsIntoAModelWithout) {
     const TemporaryFolder folder;
     const auto file = folder / "model.safetensors";
-    Model::create("deit_tiny_patch16_224", kTiny, 1).with_head(kMlp).save(file);
+    Model::create("deit_tiny_patch16_224", kProjectionHeadTiny, 1).with_head(kMlp).save(file);
     const Model loaded =
-        Model::load(file, "deit_tiny_patch16_224", with(kTiny, {{"head.kind", "none"}}));
+        Model::load(file, "deit_tiny_patch16_224",
+                    projection_head_with(kProjectionHeadTiny, {{"head.kind", "none"}}));
     EXPECT_FALSE(loaded.weights().contains("projector.0.weight"));
 }
 
 TEST(ProjectionHead, AClassifierWithAHiddenLayerGoesWithTheFile) {
     const TemporaryFolder folder;
-    const Model bare = Model::create("deit_tiny_patch16_224", kTiny, 1);
+    const Model bare = Model::create("deit_tiny_patch16_224", kProjectionHeadTiny, 1);
     const Model model = bare.with_head({{"head.classifier", "12"}}, 2);
     EXPECT_EQ(model.weights().at("head.weight").shape(), (Shape{5, 12}));
     EXPECT_EQ(model.weights().at("head_hidden.0.weight").shape(), (Shape{12, 16}));
@@ -190,9 +196,10 @@ TEST(ProjectionHead, AWrongKeyNamesTheRightOnes) {
 }
 
 TEST(ProjectionHead, IsAmongTheTapsOfItsModelAlone) {
-    const std::set<std::string> plain = offered_taps(configure("deit_tiny_patch16_224", kTiny));
-    std::set<std::string> with_head =
-        offered_taps(configure("deit_tiny_patch16_224", with(kTiny, kMlp)));
+    const std::set<std::string> plain =
+        offered_taps(configure("deit_tiny_patch16_224", kProjectionHeadTiny));
+    std::set<std::string> with_head = offered_taps(
+        configure("deit_tiny_patch16_224", projection_head_with(kProjectionHeadTiny, kMlp)));
     EXPECT_TRUE(plain.contains("features"));
     EXPECT_FALSE(plain.contains("projection"));
     EXPECT_EQ(with_head.erase("projection"), 1U);

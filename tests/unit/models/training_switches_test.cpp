@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using Rates = std::vector<double>;
 
 // The rates of all residual additions, in the order in which they happen.
-Rates drop_path_rates(const Graph& graph) {
+Rates training_switches_drop_path_rates(const Graph& graph) {
     Rates rates;
     for (const Node& node : graph.nodes)
         if (const auto* residual = std::get_if<op::Residual>(&node.op))
@@ -97,7 +97,7 @@ TEST(DropPathRule, SetsTheRateOfEveryBlock) {
         const auto rates = [&](const SettingList& extra) {
             SettingList settings{{"drop_path", "0.4"}};
             settings.insert(settings.end(), extra.begin(), extra.end());
-            return drop_path_rates(training_graph(c.model, c.blocks, settings));
+            return training_switches_drop_path_rates(training_graph(c.model, c.blocks, settings));
         };
         expect_rates(rates({{"drop_path_rule", "constant"}}), c.constant, c.model + " constant");
         expect_rates(rates({{"drop_path_rule", "linear"}}), c.linear, c.model + " linear");
@@ -115,8 +115,8 @@ TEST(DropPathRule, IsOfEveryPresetThatOfItsFamily) {
 }
 
 TEST(DropPathRule, OneBlockAloneIsTheFirst) {
-    EXPECT_THAT(drop_path_rates(training_graph("deit_tiny_patch16_224", {{"depth", "1"}},
-                                               {{"drop_path", "0.4"}})),
+    EXPECT_THAT(training_switches_drop_path_rates(training_graph(
+                    "deit_tiny_patch16_224", {{"depth", "1"}}, {{"drop_path", "0.4"}})),
                 ElementsAre(0, 0));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::function<void(Recipe&)>& change) {
+std::string beyond_labels_refusal(const std::function<void(Recipe&)>& change) {
     Recipe recipe;
     recipe.loss.name = LossKind::grafit;
     recipe.head = {.kind = HeadKind::mlp, .predictor = 16};
@@ -49,39 +49,45 @@ TEST(BeyondLabels, WhatALossAsksFor) {
 }
 
 TEST(BeyondLabels, WhatMakesNoSenseIsRefused) {
-    EXPECT_EQ(refusal([](Recipe&) {}), "");
-    EXPECT_THAT(refusal([](Recipe& r) { r.loss.name = LossKind::cross_entropy; }),
+    EXPECT_EQ(beyond_labels_refusal([](Recipe&) {}), "");
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.loss.name = LossKind::cross_entropy; }),
                 HasSubstr("head.kind"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.loss.name = LossKind::dino; }), HasSubstr("head.kind"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.head.kind = HeadKind::dino; }), HasSubstr("head.kind"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.views.name = ViewsKind::none; }),
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.loss.name = LossKind::dino; }),
+                HasSubstr("head.kind"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.head.kind = HeadKind::dino; }),
+                HasSubstr("head.kind"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.views.name = ViewsKind::none; }),
                 HasSubstr("views.name"));
-    EXPECT_THAT(refusal([](Recipe& r) {
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
                     r.loss.name = LossKind::bce;
                     r.head = {};
                 }),
                 HasSubstr("views.name"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.augment.mixup = 0.8; }), HasSubstr("augment.mixup"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.distill.kind = Distillation::hard; }),
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.augment.mixup = 0.8; }),
+                HasSubstr("augment.mixup"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.distill.kind = Distillation::hard; }),
                 HasSubstr("distill.kind"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.train.tune = Tune::head; }), HasSubstr("train.tune"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.train.mode = "eval"; }), HasSubstr("train.mode"));
-    EXPECT_THAT(refusal([](Recipe& r) {
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.train.tune = Tune::head; }),
+                HasSubstr("train.tune"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.train.mode = "eval"; }),
+                HasSubstr("train.mode"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
                     r.head = {};
                     r.eval.features = "projection";
                 }),
                 HasSubstr("eval.features"));
-    EXPECT_THAT(refusal([](Recipe& r) {
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
                     r.head.kind = HeadKind::none;
                     r.save.head = true;
                 }),
                 HasSubstr("save.head"));
-    EXPECT_THAT(refusal([](Recipe& r) {
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
                     r.clusters.count = 10;
                     r.clusters.weights = "model.safetensors";
                 }),
                 HasSubstr("clusters.count"));
-    EXPECT_THAT(refusal([](Recipe& r) { r.clusters.count = 10; }), HasSubstr("clusters.weights"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.clusters.count = 10; }),
+                HasSubstr("clusters.weights"));
 }
 
 TEST(BeyondLabels, ClustersAreJudgedByNeighboursLikeLossesWithoutAClassifier) {

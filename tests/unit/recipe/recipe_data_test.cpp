@@ -8,7 +8,7 @@
 namespace cait {
 namespace {
 
-constexpr ChannelValues kHalf{0.5F, 0.5F, 0.5F};
+constexpr ChannelValues kRecipeDataHalf{0.5F, 0.5F, 0.5F};
 
 TEST(RecipeData, DeitIsWhatTheReferenceDoesToAnImage) {
     const TrainSettings settings =
@@ -38,7 +38,7 @@ TEST(RecipeData, EveryFieldArrives) {
                       .erase = 0.5,
                       .erase_mode = EraseMode::constant,
                       .erase_count = 3};
-    const TrainSettings settings = train_settings(recipe, 8, 16, kHalf, kHalf);
+    const TrainSettings settings = train_settings(recipe, 8, 16, kRecipeDataHalf, kRecipeDataHalf);
     EXPECT_EQ(settings.crop, CropKind::simple);
     EXPECT_EQ(settings.resized_crop, (RandomResizedCrop{{0.25, 0.5}, {0.5, 2}}));
     EXPECT_EQ(settings.filter, Filter::bilinear);
@@ -50,10 +50,10 @@ TEST(RecipeData, EveryFieldArrives) {
     EXPECT_EQ(settings.erasing.mode, EraseMode::constant);
     EXPECT_EQ(settings.erasing.min_count, 3);
     EXPECT_EQ(settings.erasing.max_count, 3);
-    EXPECT_EQ(settings.mean, kHalf);
-    EXPECT_EQ(settings.std, kHalf);
+    EXPECT_EQ(settings.mean, kRecipeDataHalf);
+    EXPECT_EQ(settings.std, kRecipeDataHalf);
     recipe.augment.flip = 2;
-    EXPECT_THROW(train_settings(recipe, 8, 16, kHalf, kHalf), UsageError);
+    EXPECT_THROW(train_settings(recipe, 8, 16, kRecipeDataHalf, kRecipeDataHalf), UsageError);
 }
 
 TEST(RecipeData, MixingIsThatOfTheRecipe) {

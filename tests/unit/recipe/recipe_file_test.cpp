@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string refusal(std::string_view text) {
+std::string recipe_file_refusal(std::string_view text) {
     try {
         parse_recipe(text, "x.toml");
     } catch (const UsageError&) {
@@ -73,25 +73,26 @@ TEST(RecipeFile, AListIsAnArrayToo) {
 }
 
 TEST(RecipeFile, NamesFileLineAndKey) {
-    EXPECT_EQ(refusal("\n[optim]\nlrr = 1\n"),
+    EXPECT_EQ(recipe_file_refusal("\n[optim]\nlrr = 1\n"),
               "x.toml:3: optim.lrr: unknown key; did you mean optim.lr?");
-    EXPECT_EQ(refusal("[optim]\nlr = \"fast\"\n"),
+    EXPECT_EQ(recipe_file_refusal("[optim]\nlr = \"fast\"\n"),
               "x.toml:2: optim.lr: expected a number, found a string");
-    EXPECT_EQ(refusal("[optim]\n\nlr = nan\n"),
+    EXPECT_EQ(recipe_file_refusal("[optim]\n\nlr = nan\n"),
               "x.toml:3: optim.lr: expected a finite number, found 'nan'");
-    EXPECT_EQ(refusal("[data]\nbatch = 0\n"),
+    EXPECT_EQ(recipe_file_refusal("[data]\nbatch = 0\n"),
               "x.toml:2: data.batch: expected 1 to 1000000, found 0");
-    EXPECT_EQ(refusal("[data]\nbatch = 1.5\n"),
+    EXPECT_EQ(recipe_file_refusal("[data]\nbatch = 1.5\n"),
               "x.toml:2: data.batch: expected a whole number, found a number");
-    EXPECT_EQ(refusal("[model]\ndim = \"x\"\n"),
+    EXPECT_EQ(recipe_file_refusal("[model]\ndim = \"x\"\n"),
               "x.toml:2: model.dim: expected a whole number, found 'x'");
-    EXPECT_EQ(refusal("[model]\ndept = 3\n"),
+    EXPECT_EQ(recipe_file_refusal("[model]\ndept = 3\n"),
               "x.toml:2: model.dept: unknown key; did you mean model.depth?");
-    EXPECT_THAT(refusal("[model]\nname = \"diet\"\n"), StartsWith("x.toml:2: model.name: unknown"));
+    EXPECT_THAT(recipe_file_refusal("[model]\nname = \"diet\"\n"),
+                StartsWith("x.toml:2: model.name: unknown"));
 }
 
 TEST(RecipeFile, TheFirstMistakeIsTheOneThatIsNamed) {
-    EXPECT_THAT(refusal("[save]\nstep = 1\n[data]\nbatc = 1\n"),
+    EXPECT_THAT(recipe_file_refusal("[save]\nstep = 1\n[data]\nbatc = 1\n"),
                 StartsWith("x.toml:2: save.step:"));
 }
 
@@ -102,30 +103,32 @@ TEST(RecipeFile, RefusesValuesOfAnotherType) {
           "[optim]\nnesterov = \"true\"", "[optim]\nname = 3", "[[optim]]\nlr = 1", "about = 3",
           "base = 3", "[augment]\nscale = [[0.1], [1]]", "[augment]\nscale = []",
           "[augment]\nscale = true", "[model]\ndepth = {a = 1}", "[model]\ndepth = 1979-05-27"})
-        EXPECT_THAT(refusal(text), AllOf(StartsWith("x.toml:"), HasSubstr("expected"))) << text;
-    EXPECT_THAT(refusal("[optimm]"), HasSubstr("optimm: unknown key"));
-    EXPECT_EQ(refusal("[optim]\n[data]\n"), "no error");  // nothing is said in them
+        EXPECT_THAT(recipe_file_refusal(text), AllOf(StartsWith("x.toml:"), HasSubstr("expected")))
+            << text;
+    EXPECT_THAT(recipe_file_refusal("[optimm]"), HasSubstr("optimm: unknown key"));
+    EXPECT_EQ(recipe_file_refusal("[optim]\n[data]\n"), "no error");  // nothing is said in them
 }
 
 TEST(RecipeFile, RefusesWhatIsNotToml) {
     for (const char* text : {"lr", "[optim", "[#", "[ #]", "[[ #", "[", "[]",
                              "a = ", "a = 1\na = 2", "\xff\xfe", "a = \"\n\""})
-        EXPECT_THAT(refusal(text), StartsWith("x.toml:")) << text;
-    EXPECT_THAT(refusal(std::string_view("\0", 1)), StartsWith("x.toml:"));
+        EXPECT_THAT(recipe_file_refusal(text), StartsWith("x.toml:")) << text;
+    EXPECT_THAT(recipe_file_refusal(std::string_view("\0", 1)), StartsWith("x.toml:"));
 }
 
 TEST(RecipeFile, RefusesHostileSizesAndDepths) {
-    EXPECT_THAT(refusal(std::string((1 << 20) + 1, '#')), HasSubstr("at most 1048576 bytes"));
-    EXPECT_EQ(refusal(std::string(1 << 20, '#')), "no error");
-    EXPECT_THAT(refusal("a = " + std::string(500'000, '[')), StartsWith("x.toml:1: "));
+    EXPECT_THAT(recipe_file_refusal(std::string((1 << 20) + 1, '#')),
+                HasSubstr("at most 1048576 bytes"));
+    EXPECT_EQ(recipe_file_refusal(std::string(1 << 20, '#')), "no error");
+    EXPECT_THAT(recipe_file_refusal("a = " + std::string(500'000, '[')), StartsWith("x.toml:1: "));
     std::string key = "a";
     for (int i = 0; i < 400'000; ++i) key += ".a";
-    EXPECT_THAT(refusal(key + " = 1"), HasSubstr("dots"));
-    EXPECT_THAT(refusal("[" + key + "]"), HasSubstr("dots"));
+    EXPECT_THAT(recipe_file_refusal(key + " = 1"), HasSubstr("dots"));
+    EXPECT_THAT(recipe_file_refusal("[" + key + "]"), HasSubstr("dots"));
     // Each level of values with as many dots as a line may have.
     std::string mixed = "x = ";
     for (int i = 0; i < 1000; ++i) mixed += "[\n{" + key.substr(0, 121) + " = ";
-    EXPECT_THAT(refusal(mixed), StartsWith("x.toml:"));
+    EXPECT_THAT(recipe_file_refusal(mixed), StartsWith("x.toml:"));
 }
 
 // Where the parser would run into undefined behaviour.
@@ -135,11 +138,11 @@ TEST(RecipeFile, TakesForeignLettersInStringsAndCommentsOnly) {
     EXPECT_EQ(parse_recipe("about = \"'''\"  # ä", "x").about, "'''");
     for (const char* text :
          {"größe = 1", "about = 1\"ϔ\"", "about = \"a\" ä", "[aä]", "about = \"\"\"\\\n ä\"\"\""})
-        EXPECT_THAT(refusal(text), HasSubstr("beyond ASCII")) << text;
+        EXPECT_THAT(recipe_file_refusal(text), HasSubstr("beyond ASCII")) << text;
 }
 
 TEST(RecipeFile, KeysFromTheFileStayOnOneLineOfAMessage) {
-    const std::string message = refusal("\"a\\nb\\u0007\" = 1\n");
+    const std::string message = recipe_file_refusal("\"a\\nb\\u0007\" = 1\n");
     EXPECT_EQ(message.find_first_of("\n\a"), std::string::npos) << message;
 }
 
@@ -196,18 +199,19 @@ TEST(RecipeFile, KeepsWhatItHasForSomeModels) {
 }
 
 TEST(RecipeFile, RefusesWhatNoModelCouldTake) {
-    EXPECT_EQ(refusal("[for.deit3_large]\noptim.lrr = 1\n"),
+    EXPECT_EQ(recipe_file_refusal("[for.deit3_large]\noptim.lrr = 1\n"),
               "x.toml:2: optim.lrr: unknown key; did you mean optim.lr?");
-    EXPECT_EQ(refusal("[for.deit3_large]\nmodel.depth = \"deep\"\n"),
+    EXPECT_EQ(recipe_file_refusal("[for.deit3_large]\nmodel.depth = \"deep\"\n"),
               "x.toml:2: model.depth: expected a whole number, found 'deep'");
-    EXPECT_THAT(refusal("\n[for.deit3_big]\noptim.lr = 1\n"),
+    EXPECT_THAT(recipe_file_refusal("\n[for.deit3_big]\noptim.lr = 1\n"),
                 AllOf(StartsWith("x.toml:3: expected how the name of a model starts"),
                       HasSubstr("found 'deit3_big'")));
     for (const char* text :
          {"for = 3", "[for]\ndeit = 1", "[for.deit]\noptim = 3", "[for.deit]\nabout = \"x\"",
           "[for.deit]\nmodel.name = \"deit3_base_patch16_224\"", "[for.\"\"]\noptim.lr = 1",
           "[for.deit]\noptim.lr = \"fast\"", "[[for]]\noptim.lr = 1"})
-        EXPECT_THAT(refusal(text), AllOf(StartsWith("x.toml:"), HasSubstr("expected"))) << text;
+        EXPECT_THAT(recipe_file_refusal(text), AllOf(StartsWith("x.toml:"), HasSubstr("expected")))
+            << text;
 }
 
 TEST(RecipeFile, RefusesCirclesAndMissingBases) {

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string refusal(const std::function<void()>& action) {
+std::string recipe_keys_refusal(const std::function<void()>& action) {
     try {
         action();
     } catch (const UsageError& error) {
@@ -27,7 +27,7 @@ std::string refusal(const std::function<void()>& action) {
 }
 
 std::string set_refusal(const std::string& key, const std::string& value) {
-    return refusal([&] {
+    return recipe_keys_refusal([&] {
         Recipe recipe;
         set_recipe_value(recipe, key, value);
     });
@@ -36,7 +36,7 @@ std::string set_refusal(const std::string& key, const std::string& value) {
 using Change = std::function<void(Recipe&)>;
 
 std::string check_refusal(const Change& change) {
-    return refusal([&] {
+    return recipe_keys_refusal([&] {
         Recipe recipe;
         change(recipe);
         check(recipe);
@@ -51,7 +51,7 @@ TEST(RecipeKeys, AnotherModelKeepsOnlyTheSettingsThatItHas) {
               (std::vector<std::string>{"model.class_layers"}));
     EXPECT_EQ(recipe.model.name, "deit_tiny_patch16_224");
     EXPECT_EQ(recipe.model.settings, (SettingList{{"dim", "96"}}));
-    EXPECT_THAT(refusal([&] { change_model(recipe, "deit_tiny_patch16"); }),
+    EXPECT_THAT(recipe_keys_refusal([&] { change_model(recipe, "deit_tiny_patch16"); }),
                 HasSubstr("deit_tiny_patch16_224"));
 }
 
@@ -218,7 +218,7 @@ TEST(RecipeKeys, SettingsOfTheModelAreKeptAndReplaced) {
 TEST(RecipeKeys, ASettingOfAnotherFamilyWaitsForTheName) {
     Recipe recipe;
     set_recipe_value(recipe, "model.parallel", "2");  // DeiT III has it, CaiT does not
-    EXPECT_THAT(refusal([&] { check(recipe); }), HasSubstr("model.parallel"));
+    EXPECT_THAT(recipe_keys_refusal([&] { check(recipe); }), HasSubstr("model.parallel"));
     set_recipe_value(recipe, "model.name", "deit3_small_patch16_224");
     EXPECT_NO_THROW(check(recipe));
 }

@@ -15,9 +15,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr ChannelValues kHalf{0.5F, 0.5F, 0.5F};
+constexpr ChannelValues kRecipeViewsHalf{0.5F, 0.5F, 0.5F};
 
-std::string refusal(const std::function<void()>& action) {
+std::string recipe_views_refusal(const std::function<void()>& action) {
     try {
         action();
     } catch (const UsageError& error) {
@@ -49,7 +49,7 @@ TEST(RecipeViews, EveryKeyArrivesAtTheTransform) {
                                        {"views.blur_radius", "0.2,1.5"},
                                        {"views.solarize", "0.05,0.3,0.1"}});
     const MultiCropSettings found =
-        multi_crop_settings(recipe.views, {224, 224}, kHalf, kImageNetStd);
+        multi_crop_settings(recipe.views, {224, 224}, kRecipeViewsHalf, kImageNetStd);
     EXPECT_EQ(found.globals, 3);
     EXPECT_EQ(found.locals, 5);
     EXPECT_EQ(found.global_size, (ImageSize{48, 48}));
@@ -64,7 +64,7 @@ TEST(RecipeViews, EveryKeyArrivesAtTheTransform) {
     EXPECT_EQ(found.blur, (PerView{0.9, 0.2, 0.4}));
     EXPECT_EQ(found.radius, (Interval{0.2, 1.5}));
     EXPECT_EQ(found.solarize, (PerView{0.05, 0.3, 0.1}));
-    EXPECT_EQ(found.mean, kHalf);
+    EXPECT_EQ(found.mean, kRecipeViewsHalf);
     EXPECT_EQ(found.std, kImageNetStd);
 }
 
@@ -83,7 +83,7 @@ TEST(RecipeViews, TheStandardValuesAreThoseOfDino) {
 
 TEST(RecipeViews, WrongValuesAreNamed) {
     const auto wrong = [](const std::string& key, const std::string& value) {
-        return refusal([&] { recipe_with({{key, value}}); });
+        return recipe_views_refusal([&] { recipe_with({{key, value}}); });
     };
     EXPECT_THAT(wrong("views.name", "many"), AllOf(HasSubstr("views.name"), HasSubstr("same")));
     EXPECT_THAT(wrong("views.blur", "1,0.5"), HasSubstr("FIRST,OTHERS,LOCAL"));
@@ -98,7 +98,7 @@ TEST(RecipeViews, WhatNeedsASingleImageIsRefusedBesideThem) {
     const auto refused = [](const SettingList& more) {
         Recipe recipe = recipe_with({{"views.name", "same"}, {"loss.name", "instance"}});
         for (const auto& [key, value] : more) set_recipe_value(recipe, key, value);
-        return refusal([&] { check(recipe); });
+        return recipe_views_refusal([&] { check(recipe); });
     };
     EXPECT_THAT(refused({{"augment.mixup", "0.8"}}), HasSubstr("views.name"));
     EXPECT_THAT(refused({{"augment.cutmix", "1"}}), HasSubstr("views.name"));
@@ -109,7 +109,8 @@ TEST(RecipeViews, WhatNeedsASingleImageIsRefusedBesideThem) {
 
 TEST(RecipeViews, TheSameViewsAreThoseOfAugment) {
     const Recipe recipe = recipe_with({{"views.name", "same"}, {"views.count", "3"}});
-    const TrainSettings settings = train_settings(recipe, 24, 16, kHalf, kHalf);
+    const TrainSettings settings =
+        train_settings(recipe, 24, 16, kRecipeViewsHalf, kRecipeViewsHalf);
     const ViewTransform views = view_transform(recipe, settings);
     ASSERT_EQ(views.groups, (std::vector<ViewTransform::Group>{{3, 24, 16}}));
     const Image image = test::picture(50, 37, 3);
@@ -127,7 +128,8 @@ TEST(RecipeViews, TheSameViewsAreThoseOfAugment) {
 
 TEST(RecipeViews, LocalViewsAreAGroupOfTheirOwn) {
     Recipe recipe = recipe_with({{"views.name", "multi-crop"}});
-    const TrainSettings settings = train_settings(recipe, 224, 224, kHalf, kHalf);
+    const TrainSettings settings =
+        train_settings(recipe, 224, 224, kRecipeViewsHalf, kRecipeViewsHalf);
     EXPECT_EQ(view_transform(recipe, settings).groups,
               (std::vector<ViewTransform::Group>{{2, 224, 224}, {8, 96, 96}}));
     recipe.views.locals = 0;
@@ -139,7 +141,8 @@ TEST(RecipeViews, AModelThatMixesPatchesSeesAllViewsAtItsSize) {
     Recipe recipe = recipe_with({{"views.name", "multi-crop"}, {"model.name", "resmlp_12_224"}});
     EXPECT_EQ(fit_views_to_model(recipe),
               "resmlp_12_224 mixes a fixed number of patches: all views are shown at 224x224");
-    EXPECT_EQ(multi_crop_settings(recipe.views, {224, 224}, kHalf, kHalf).local_size,
+    EXPECT_EQ(multi_crop_settings(recipe.views, {224, 224}, kRecipeViewsHalf, kRecipeViewsHalf)
+                  .local_size,
               (ImageSize{224, 224}));
     EXPECT_EQ(fit_views_to_model(recipe), "");  // a run that goes on
     for (const char* name : {"deit_tiny_patch16_224", "cait_xxs24_224", "resnet50"}) {

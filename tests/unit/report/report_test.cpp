@@ -15,7 +15,7 @@ using testing::Not;
 
 std::string base64_of(std::string_view text) { return base64(std::as_bytes(std::span(text))); }
 
-std::size_t count_of(const std::string& text, std::string_view part) {
+std::size_t report_count_of(const std::string& text, std::string_view part) {
     std::size_t count = 0;
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
     return count;
@@ -69,7 +69,7 @@ TEST(LineChart, NotANumberLeavesAGap) {
     EXPECT_THAT(html, HasSubstr("a&lt;b <b>4</b>"));
     EXPECT_THAT(html, Not(HasSubstr("nan")));
     const std::string path = html.substr(html.find("class=\"line"));
-    EXPECT_EQ(count_of(path.substr(0, path.find("/>")), "M"), 2U);  // begins twice
+    EXPECT_EQ(report_count_of(path.substr(0, path.find("/>")), "M"), 2U);  // begins twice
     EXPECT_EQ(line_chart_html({"Loss", "epoch", ChartUnit::number, false, {{"a", {{0, nan}}}}}),
               "");
     EXPECT_EQ(line_chart_html({"Loss", "epoch", ChartUnit::number, false, {}}), "");
@@ -153,7 +153,7 @@ TEST(Report, NeedsNothingFromOutside) {
     for (const char* word : {"http:", "https:", "url(", "@import", "<link", "file:"})
         EXPECT_THAT(html, Not(HasSubstr(word)));
     // The mistakes: 8 of 32, of which image 0 cannot be read any more.
-    EXPECT_EQ(count_of(html, "<img src=\"data:image/png;base64,iVBORw0KGgo"), 7U);
+    EXPECT_EQ(report_count_of(html, "<img src=\"data:image/png;base64,iVBORw0KGgo"), 7U);
     EXPECT_THAT(html, HasSubstr("<p class=\"dim\">image0</p>"));
 }
 
@@ -162,7 +162,7 @@ TEST(Report, HundredsOfClassesStaySmall) {
     EXPECT_THAT(html, HasSubstr("550 classes"));
     EXPECT_THAT(html, HasSubstr("0–23"));
     EXPECT_THAT(html, HasSubstr("576–599"));
-    EXPECT_EQ(count_of(html, "class=\"cell\""), 25U * 25U);
+    EXPECT_EQ(report_count_of(html, "class=\"cell\""), 25U * 25U);
     EXPECT_LT(html.size(), 400'000U);
 }
 
@@ -170,7 +170,7 @@ TEST(Report, WhatIsMissingIsLeftOut) {
     ReportData data;
     data.title = "empty";
     const std::string html = report_html(data);
-    EXPECT_EQ(count_of(html, "<section>"), 0U);
+    EXPECT_EQ(report_count_of(html, "<section>"), 0U);
     data.evaluation = Metrics(3);  // no image at all
     EXPECT_THAT(report_html(data), Not(HasSubstr("nan")));
     data.evaluation = answers(3);  // classes without names

@@ -38,7 +38,7 @@ SeedStudy study(std::size_t seeds = 4, bool tests = true) {
     return study;
 }
 
-std::size_t count_of(const std::string& text, std::string_view part) {
+std::size_t seed_study_count_of(const std::string& text, std::string_view part) {
     std::size_t count = 0;
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
     return count;
@@ -82,8 +82,8 @@ TEST(SeedStudy, DrawsAPageThatNeedsNothing) {
     EXPECT_THAT(html, HasSubstr("&lt;luck&gt;"));
     EXPECT_THAT(html, HasSubstr("default-src 'none'"));
     // Two histograms, two bands, a cloud of test sets, three of epochs (6, 10; 11.6 is the last).
-    EXPECT_EQ(count_of(html, "<figure class=\"chart\">"), 2U + 2U + 1U + 2U);
-    EXPECT_EQ(count_of(html, "class=\"band\""), 2U);
+    EXPECT_EQ(seed_study_count_of(html, "<figure class=\"chart\">"), 2U + 2U + 1U + 2U);
+    EXPECT_EQ(seed_study_count_of(html, "class=\"band\""), 2U);
     EXPECT_THAT(html, HasSubstr("4 of 5 runs"));
     EXPECT_THAT(html, HasSubstr("63.00 %"));
     EXPECT_THAT(html, HasSubstr("± 2.58"));

@@ -11,11 +11,12 @@ namespace {
 using testing::Each;
 using testing::ElementsAreArray;
 
-constexpr double kRate = 0.25;
-const EvaluateContext kContext{.seed = 3, .step = 9};
+constexpr double kDropFactorsRate = 0.25;
+const EvaluateContext kDropFactorsContext{.seed = 3, .step = 9};
 
-std::vector<float> factors_of(std::size_t images, const EvaluateContext& context = kContext) {
-    return drop_factors("blocks.0.residual", kRate, images, context);
+std::vector<float> factors_of(std::size_t images,
+                              const EvaluateContext& context = kDropFactorsContext) {
+    return drop_factors("blocks.0.residual", kDropFactorsRate, images, context);
 }
 
 TEST(DropFactors, AreZeroOrWhatKeepsTheMean) {
@@ -23,12 +24,12 @@ TEST(DropFactors, AreZeroOrWhatKeepsTheMean) {
     EXPECT_THAT(factors, Each(testing::AnyOf(0.0F, float(1 / 0.75))));
     const double mean = std::accumulate(factors.begin(), factors.end(), 0.0) / 40'000;
     // Five times the std of that mean.
-    EXPECT_NEAR(mean, 1, 5 * std::sqrt(kRate / (1 - kRate) / 40'000));
+    EXPECT_NEAR(mean, 1, 5 * std::sqrt(kDropFactorsRate / (1 - kDropFactorsRate) / 40'000));
 }
 
 TEST(DropFactors, KeepEveryImageAtRateZero) {
-    EXPECT_THAT(drop_factors("n", 0, 100, kContext), Each(1.0F));
-    EXPECT_TRUE(drop_factors("n", 0.5, 0, kContext).empty());
+    EXPECT_THAT(drop_factors("n", 0, 100, kDropFactorsContext), Each(1.0F));
+    EXPECT_TRUE(drop_factors("n", 0.5, 0, kDropFactorsContext).empty());
 }
 
 TEST(DropFactors, ChangeWithSeedStepAndNode) {
@@ -36,12 +37,13 @@ TEST(DropFactors, ChangeWithSeedStepAndNode) {
     EXPECT_EQ(factors, factors_of(200));
     EXPECT_NE(factors, factors_of(200, {.seed = 4, .step = 9}));
     EXPECT_NE(factors, factors_of(200, {.seed = 3, .step = 10}));
-    EXPECT_NE(factors, drop_factors("blocks.1.residual", kRate, 200, kContext));
+    EXPECT_NE(factors,
+              drop_factors("blocks.1.residual", kDropFactorsRate, 200, kDropFactorsContext));
 }
 
 TEST(DropFactors, DoNotDependOnHowTheBatchIsDealtOut) {
     const std::vector<float> whole = factors_of(60);
-    EvaluateContext part = kContext;
+    EvaluateContext part = kDropFactorsContext;
     part.first_image = 40;  // the last part of an accumulated step
     EXPECT_THAT(factors_of(20, part), ElementsAreArray(whole.begin() + 40, whole.end()));
     part.first_image = 1;  // the second of three processes
@@ -53,7 +55,7 @@ TEST(DropFactors, DoNotDependOnHowTheBatchIsDealtOut) {
 // Twice thirty images: the second part has images 10 … 19 of both passes.
 TEST(DropFactors, OfFurtherPassesDoNotDependOnTheParts) {
     const std::vector<float> whole = factors_of(60);
-    EvaluateContext part = kContext;
+    EvaluateContext part = kDropFactorsContext;
     part.first_image = 10;
     part.pass_rows = 10;
     part.pass_images = 30;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <functional>
 #include <vector>

@@ -3,7 +3,7 @@
 #include "torch/onednn_limit.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include "torch/libtorch.h"
 
 #include <cstdlib>
 #include <oneapi/dnnl/dnnl.hpp>

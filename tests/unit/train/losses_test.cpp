@@ -17,7 +17,7 @@ ModelSpec deit_model() { return configure("deit_tiny_distilled_patch16_224", {{"
 ModelSpec volo_model() { return configure("volo_d1_224", {{"classes", "3"}}); }
 
 template <class Function>
-std::string refusal(const Function& function) {
+std::string losses_refusal(const Function& function) {
     try {
         function();
     } catch (const Error& error) {
@@ -39,7 +39,7 @@ TEST(Losses, AskForTheOutputsThatTheyNeed) {
     const Loss loss(tokens, {}, volo_model());
     EXPECT_THAT(loss.taps(), ElementsAre("logits", "logits_class", "logits_aux"));
     EXPECT_NO_THROW(record(volo_model(), {.mode = Mode::train, .taps = loss.taps()}));
-    EXPECT_THAT(refusal([&] { Loss(tokens, {}, cait_model()); }),
+    EXPECT_THAT(losses_refusal([&] { Loss(tokens, {}, cait_model()); }),
                 HasSubstr("token labels need a head on every token"));
 }
 
@@ -129,7 +129,7 @@ TEST(Losses, SmoothingThatPutsEveryTargetAboveTheThresholdIsRefused) {
     LossPart part;
     part.name = LossKind::bce;
     part.smoothing = 0.1;
-    EXPECT_THAT(refusal([&] { Loss(part, {}, cait_model()); }),
+    EXPECT_THAT(losses_refusal([&] { Loss(part, {}, cait_model()); }),
                 HasSubstr("puts every target above loss.bce_threshold 0"));
     part.bce_threshold = 0.2;
     EXPECT_NO_THROW(Loss(part, {}, cait_model()));
@@ -142,9 +142,10 @@ TEST(Losses, ContradictionsAreRefused) {
     part.cosub = true;
     DistillPart distill;
     distill.kind = Distillation::soft;
-    EXPECT_THAT(refusal([&] { Loss(part, distill, cait_model()); }), HasSubstr("loss.cosub"));
+    EXPECT_THAT(losses_refusal([&] { Loss(part, distill, cait_model()); }),
+                HasSubstr("loss.cosub"));
     distill.alpha = 1.5;
-    EXPECT_THAT(refusal([&] { Loss({}, distill, cait_model()); }),
+    EXPECT_THAT(losses_refusal([&] { Loss({}, distill, cait_model()); }),
                 HasSubstr("distill.alpha: expected a number from 0 to 1, found 1.5"));
 }
 
@@ -152,16 +153,16 @@ TEST(Losses, TensorsThatAreMissingOrDoNotFitAreNamed) {
     DistillPart distill;
     distill.kind = Distillation::hard;
     LossInput input;
-    EXPECT_THAT(refusal([&] { Loss({}, {}, cait_model())(input); }),
+    EXPECT_THAT(losses_refusal([&] { Loss({}, {}, cait_model())(input); }),
                 HasSubstr("[loss] logits: expected some, found none"));
     input.logits = at::zeros({2, 3});
-    EXPECT_THAT(refusal([&] { Loss({}, {}, cait_model())(input); }),
+    EXPECT_THAT(losses_refusal([&] { Loss({}, {}, cait_model())(input); }),
                 HasSubstr("[loss] labels: expected [2], found none"));
     input.labels = at::zeros({2}, at::kLong);
-    EXPECT_THAT(refusal([&] { Loss({}, distill, cait_model())(input); }),
+    EXPECT_THAT(losses_refusal([&] { Loss({}, distill, cait_model())(input); }),
                 HasSubstr("[loss] teacher: expected [2, 3], found none"));
     input.targets = at::zeros({2, 4});
-    EXPECT_THAT(refusal([&] { Loss({}, {}, cait_model())(input); }),
+    EXPECT_THAT(losses_refusal([&] { Loss({}, {}, cait_model())(input); }),
                 HasSubstr("[loss] targets: expected [2, 3], found [2, 4]"));
 }
 
@@ -204,7 +205,8 @@ TEST(Losses, ASecondClassTokenLearnsFromTheSameLabels) {
                 (entropy(input.logits_class) + entropy(input.logits_second)) / 2, 1e-6);
     LossPart twins;
     twins.cosub = true;
-    EXPECT_THAT(refusal([&] { Loss(twins, {}, model); }), HasSubstr("loss.cosub: expected a model"));
+    EXPECT_THAT(losses_refusal([&] { Loss(twins, {}, model); }),
+                HasSubstr("loss.cosub: expected a model"));
 }
 
 TEST(Losses, CosubTakesLabelsOnceOrTwice) {
@@ -221,7 +223,7 @@ TEST(Losses, CosubTakesLabelsOnceOrTwice) {
     EXPECT_EQ(once.total.item<float>(), twice.total.item<float>());
     EXPECT_TRUE(at::equal(once.correct, twice.correct));
     input.logits = at::randn({3, 3});
-    EXPECT_THAT(refusal([&] { loss(input); }), HasSubstr("an even number of rows, found 3"));
+    EXPECT_THAT(losses_refusal([&] { loss(input); }), HasSubstr("an even number of rows, found 3"));
 }
 
 TEST(Losses, AreComputedInFloat32) {

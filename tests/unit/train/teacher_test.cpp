@@ -51,7 +51,7 @@ protected:
 };
 
 template <class Function>
-std::string refusal(const Function& function) {
+std::string teacher_refusal(const Function& function) {
     try {
         function();
     } catch (const Error& error) {
@@ -165,7 +165,7 @@ TEST_F(Teachers, RememberSamplesWhenTold) {
     EXPECT_FALSE(at::equal(first[1], second[1]));
     EXPECT_TRUE(at::equal(first[2], second[2]));
     EXPECT_EQ(teacher.cached(), 4U);
-    EXPECT_THAT(refusal([&] { teacher.logits(images, std::span(keys).first(2)); }),
+    EXPECT_THAT(teacher_refusal([&] { teacher.logits(images, std::span(keys).first(2)); }),
                 HasSubstr("a sample for each of 3 images, found 2"));
 }
 
@@ -227,35 +227,35 @@ TEST_F(TokenTeachers, LabelEveryPlaceByTheTokenHeadOfVolo) {
 }
 
 TEST_F(TokenTeachers, MustBeAbleTo) {
-    EXPECT_THAT(refusal([&] { token_teacher("deit_tiny_patch16_224", kSmall); }),
+    EXPECT_THAT(teacher_refusal([&] { token_teacher("deit_tiny_patch16_224", kSmall); }),
                 HasSubstr("deit_tiny_patch16_224: expected a model that labels every token: "
                           "unknown tap 'token_logits'"));
-    EXPECT_THAT(refusal([&] {
+    EXPECT_THAT(teacher_refusal([&] {
                     token_teacher("resnet18", {{"classes", "5"}, {"pool", "attention"}});
                 }),
                 HasSubstr("resnet18: expected a model that labels every token"));
 }
 
 TEST_F(Teachers, MustHaveTheStudentsClassesAndChannels) {
-    EXPECT_THAT(refusal([&] { Teacher(part_, student("7")); }),
+    EXPECT_THAT(teacher_refusal([&] { Teacher(part_, student("7")); }),
                 HasSubstr("distill.teacher deit_tiny_patch16_224: expected 7 classes as in the "
                           "student cait_xxs24_224, found 5"));
-    EXPECT_THAT(refusal([&] { Teacher(part_, student("5", "1")); }),
+    EXPECT_THAT(teacher_refusal([&] { Teacher(part_, student("5", "1")); }),
                 HasSubstr("expected 1 channels as in the student cait_xxs24_224, found 3"));
     // By name and weights: a head that loading would have made anew is no teacher.
     part_.teacher = "deit_tiny_patch16_224";
     part_.weights = file_;
     EXPECT_NO_THROW(Teacher(part_, student()));
-    EXPECT_THAT(refusal([&] { Teacher(part_, student("7")); }),
+    EXPECT_THAT(teacher_refusal([&] { Teacher(part_, student("7")); }),
                 HasSubstr("expected a head for 7 classes"));
 }
 
 TEST_F(Teachers, ThatCannotBeFoundAreNamed) {
     part_.teacher = "regnety_160";
-    EXPECT_THAT(refusal([&] { Teacher(part_, student()); }),
+    EXPECT_THAT(teacher_refusal([&] { Teacher(part_, student()); }),
                 HasSubstr("distill.teacher 'regnety_160': expected a model file, or a name"));
     part_.teacher = "";
-    EXPECT_THAT(refusal([&] { Teacher(part_, student()); }),
+    EXPECT_THAT(teacher_refusal([&] { Teacher(part_, student()); }),
                 HasSubstr("distill.teacher: expected"));
 }
 
@@ -269,7 +269,7 @@ TEST_F(Teachers, AnswerInTheStudentsOrderOfClasses) {
                              direct(images).index_select(1, at::tensor({4, 0, 2}, at::kLong)), 1e-6,
                              1e-6));
     EXPECT_THAT(teacher.notes().at(0), HasSubstr("matched by name"));
-    EXPECT_THAT(refusal([&] {
+    EXPECT_THAT(teacher_refusal([&] {
                     Teacher(part_, student("3"), Precision::fp32, at::kCPU, {}, {"a", "x", "y"});
                 }),
                 HasSubstr("2 of 3 are not among the teacher's 5: x, y"));

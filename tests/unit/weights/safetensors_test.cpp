@@ -16,17 +16,17 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kOneFloat = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
 
-TensorFile parse(const std::string& bytes) {
+TensorFile safetensors_parse(const std::string& bytes) {
     const auto owner = std::make_shared<const std::string>(bytes);
     return TensorFile::parse(owner, as_bytes(*owner), "file");
 }
 
-std::string parse_error(const std::string& bytes) {
-    return error_of([&] { parse(bytes); });
+std::string safetensors_parse_error(const std::string& bytes) {
+    return error_of([&] { safetensors_parse(bytes); });
 }
 
 std::string header_error(std::string_view header, std::string_view content = "") {
-    return parse_error(safetensors(header, content));
+    return safetensors_parse_error(safetensors(header, content));
 }
 
 TEST(Safetensors, ReadsWhatTheReferenceLibraryWrites) {
@@ -42,39 +42,41 @@ TEST(Safetensors, ReadsWhatTheReferenceLibraryWrites) {
 
 TEST(Safetensors, ToleratesWhitespaceBeforeAndAfterTheHeader) {
     const TensorFile file =
-        parse(safetensors(" \n" + std::string(kOneFloat) + "   ", little_endian(2.5F)));
+        safetensors_parse(safetensors(" \n" + std::string(kOneFloat) + "   ", little_endian(2.5F)));
     EXPECT_THAT(values(file.tensors[0].tensor), ElementsAre(2.5F));
 }
 
 TEST(Safetensors, AllowsEmptyAndScalarTensors) {
     const TensorFile file =
-        parse(safetensors(R"({"b":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
-                          R"("a":{"dtype":"F32","shape":[0,7],"data_offsets":[0,0]}})",
-                          little_endian(1.0F)));
+        safetensors_parse(safetensors(R"({"b":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
+                                      R"("a":{"dtype":"F32","shape":[0,7],"data_offsets":[0,0]}})",
+                                      little_endian(1.0F)));
     EXPECT_EQ(file.tensors[0].name, "a");
     EXPECT_EQ(file.tensors[0].tensor.count(), 0);
     EXPECT_EQ(file.tensors[1].tensor.shape().rank(), 0U);
-    EXPECT_TRUE(parse(safetensors("{}")).tensors.empty());
+    EXPECT_TRUE(safetensors_parse(safetensors("{}")).tensors.empty());
 }
 
 TEST(Safetensors, ViewsNeedNotBeAligned) {
     // The header has an odd length, so the float lies at an odd address.
-    const TensorFile file = parse(safetensors(std::string(kOneFloat) + " ", little_endian(2.5F)));
+    const TensorFile file =
+        safetensors_parse(safetensors(std::string(kOneFloat) + " ", little_endian(2.5F)));
     EXPECT_THAT(values(file.tensors[0].tensor), ElementsAre(2.5F));
 }
 
 // Bad inputs, each with the answer that a user sees.
 
 TEST(Safetensors, RefusesAFileWithoutAHeader) {
-    EXPECT_THAT(parse_error(""), HasSubstr("truncated header"));
-    EXPECT_THAT(parse_error("1234567"), HasSubstr("truncated header"));
-    EXPECT_THAT(parse_error(little_endian<std::uint64_t>(100) + "{}"),
+    EXPECT_THAT(safetensors_parse_error(""), HasSubstr("truncated header"));
+    EXPECT_THAT(safetensors_parse_error("1234567"), HasSubstr("truncated header"));
+    EXPECT_THAT(safetensors_parse_error(little_endian<std::uint64_t>(100) + "{}"),
                 HasSubstr("truncated header"));
 }
 
 TEST(Safetensors, RefusesAHeaderLengthBeyondTheLimit) {
-    EXPECT_THAT(parse_error(little_endian(~std::uint64_t{0}) + "{}"), HasSubstr("header length"));
-    EXPECT_THAT(parse_error(little_endian<std::uint64_t>(100'000'001) + "{}"),
+    EXPECT_THAT(safetensors_parse_error(little_endian(~std::uint64_t{0}) + "{}"),
+                HasSubstr("header length"));
+    EXPECT_THAT(safetensors_parse_error(little_endian<std::uint64_t>(100'000'001) + "{}"),
                 HasSubstr("header length 100000001"));
 }
 

@@ -10,14 +10,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
+const fs::path kFlowers102Data = test::source_path(__FILE__).parent_path() / "../data";
 
 // Seven images whose numbers are their pixels; labels 77, 102, 1, 77, 3, 1, 102.
 void put_flowers(const fs::path& root) {
     for (int i = 1; i <= 7; ++i)
         put_image(root / "jpg" / ("image_0000" + std::to_string(i) + ".jpg"), i);
     for (const char* name : {"imagelabels.mat", "setid.mat"})
-        fs::copy_file(kData / name, root / name);
+        fs::copy_file(kFlowers102Data / name, root / name);
 }
 
 TEST(Flowers102, HasTheOfficialParts) {
@@ -56,15 +56,15 @@ TEST(Flowers102, SaysWhatIsWrong) {
     const std::string uri = "flowers102:" + folder.path().string();
     EXPECT_THAT(error_of([&] { open_dataset(uri); }), HasSubstr("expected setid.mat in "));
     put_flowers(folder.path());
-    fs::copy_file(kData / "setid.mat", folder / "imagelabels.mat",
+    fs::copy_file(kFlowers102Data / "setid.mat", folder / "imagelabels.mat",
                   fs::copy_options::overwrite_existing);
     EXPECT_THAT(error_of([&] { open_dataset(uri); }),
                 HasSubstr("imagelabels.mat: expected a variable 'labels', found 'trnid"));
     // Labels where image numbers should be: 77 is none of seven images.
-    std::string swapped = read_file(kData / "imagelabels_plain.mat");
+    std::string swapped = read_file(kFlowers102Data / "imagelabels_plain.mat");
     swapped.replace(swapped.find("labels"), 6, std::string("valid\0", 6));
     swapped[swapped.find("valid") - 4] = 5;  // length of the name
-    fs::copy_file(kData / "imagelabels.mat", folder / "imagelabels.mat",
+    fs::copy_file(kFlowers102Data / "imagelabels.mat", folder / "imagelabels.mat",
                   fs::copy_options::overwrite_existing);
     write_file(folder / "setid.mat", swapped);
     EXPECT_THAT(error_of([&] { open_dataset(uri + "?split=val"); }),

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
+const fs::path kImagenetData = test::source_path(__FILE__).parent_path() / "../data";
 
 std::string val_name(int number) {
     char name[40];
@@ -21,7 +21,7 @@ std::string val_name(int number) {
 
 TEST(SynsetTable, ReadsTheDevkitsMatlabFile) {
     for (const char* name : {"meta.mat", "meta_plain.mat"}) {
-        const auto table = read_synset_table(kData / name);
+        const auto table = read_synset_table(kImagenetData / name);
         ASSERT_EQ(table.size(), 4U) << name;
         EXPECT_EQ(table[1].id, 2U);
         EXPECT_EQ(table[1].wnid, "n00000001");
@@ -43,7 +43,7 @@ TEST(SynsetTable, ReadsText) {
 // Every truncation and every changed byte is an answer or an Error, never a crash.
 TEST(SynsetTable, SurvivesDamage) {
     for (const char* name : {"meta.mat", "meta_plain.mat"}) {
-        const std::string good = read_file(kData / name);
+        const std::string good = read_file(kImagenetData / name);
         for (std::size_t size = 0; size < good.size(); size += 7) {
             const std::string cut = good.substr(0, size);
             EXPECT_THROW(parse_meta_mat(std::as_bytes(std::span(cut)), "m"), Error) << size;
@@ -80,7 +80,7 @@ TEST(ImageNet, ReadsAFlatValidationFolderWithTheDevkit) {
     const fs::path devkit = folder / "ILSVRC2012_devkit_t12/data";
     put(devkit / "ILSVRC2012_validation_ground_truth.txt", "1\n2\n3\n1\n");
     EXPECT_THAT(error_of([&] { open_dataset(uri); }), HasSubstr("meta.mat"));
-    fs::copy_file(kData / "meta.mat", devkit / "meta.mat");
+    fs::copy_file(kImagenetData / "meta.mat", devkit / "meta.mat");
     const DatasetPtr dataset = open_dataset(uri);
     EXPECT_THAT(dataset->classes(), ElementsAre("n00000001", "n00000002", "n00000003"));
     EXPECT_THAT(labels_of(*dataset), ElementsAre(2, 0, 1, 2));

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
+const fs::path kMatFileData = test::source_path(__FILE__).parent_path() / "../data";
 
 std::span<const std::byte> bytes_of(const std::string& text) {
     return std::as_bytes(std::span(text));
@@ -23,7 +23,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 // What SciPy wrote (tests/golden/make_mat_files.py).
 TEST(MatFile, ReadsNumbersHoweverTheyAreStored) {
     for (const char* name : {"imagelabels.mat", "imagelabels_plain.mat"}) {
-        const std::string text = read_file(kData / name);
+        const std::string text = read_file(kMatFileData / name);
         const MatFile file(bytes_of(text), name);
         EXPECT_THAT(file.names(), ElementsAre("labels"));
         EXPECT_THAT(file.integers(file.variable("labels"), "labels"),
@@ -33,7 +33,7 @@ TEST(MatFile, ReadsNumbersHoweverTheyAreStored) {
 }
 
 TEST(MatFile, ReadsCellsAndStructs) {
-    const std::string text = read_file(kData / "cars_annos.mat");
+    const std::string text = read_file(kMatFileData / "cars_annos.mat");
     const MatFile file(bytes_of(text), "cars");
     EXPECT_THAT(file.texts(file.variable("class_names"), "names"),
                 ElementsAre("AM General Hummer SUV 2000", "Acura RL Sedan 2012",
@@ -49,7 +49,7 @@ TEST(MatFile, ReadsCellsAndStructs) {
 }
 
 TEST(MatFile, SaysWhatItFoundInstead) {
-    const std::string text = read_file(kData / "cars_annos.mat");
+    const std::string text = read_file(kMatFileData / "cars_annos.mat");
     const MatFile file(bytes_of(text), "cars.mat");
     const MatArray& table = file.variable("annotations");
     const auto refused = [&](const std::function<void()>& action, const char* message) {
@@ -71,7 +71,7 @@ TEST(MatFile, SaysWhatItFoundInstead) {
 }
 
 TEST(MatFile, RefusesValuesThatAreNoWholeNumbers) {
-    std::string text = read_file(kData / "imagelabels_plain.mat");
+    std::string text = read_file(kMatFileData / "imagelabels_plain.mat");
     const double odd = 77;
     const std::size_t at = text.find(std::string(reinterpret_cast<const char*>(&odd), 8));
     ASSERT_NE(at, std::string::npos);
@@ -141,7 +141,7 @@ TEST(MatFile, RefusesWhatUnpacksToTooMuch) {
     ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
                        reinterpret_cast<const Bytef*>(zeros.data()), zeros.size()),
               Z_OK);
-    std::string text = read_file(kData / "imagelabels.mat").substr(0, 128);
+    std::string text = read_file(kMatFileData / "imagelabels.mat").substr(0, 128);
     const std::array<std::uint32_t, 2> tag{15, std::uint32_t(size)};
     text.append(reinterpret_cast<const char*>(tag.data()), 8).append(packed, 0, size);
     EXPECT_THAT(error_of([&] { MatFile(bytes_of(text), "m"); }), HasSubstr("unpacks to more than"));
@@ -162,7 +162,7 @@ TEST(MatFile, SurvivesDamage) {
     };
     for (const char* name : {"setid.mat", "imagelabels_plain.mat", "cars_train_annos.mat",
                              "cars_test_annos_withlabels.mat"}) {
-        const std::string good = read_file(kData / name);
+        const std::string good = read_file(kMatFileData / name);
         EXPECT_NO_THROW(read_all(good)) << name;
         for (std::size_t size = 0; size < good.size(); ++size) {
             try {

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kData = test::source_path(__FILE__).parent_path() / "../data";
+const fs::path kStanfordCarsData = test::source_path(__FILE__).parent_path() / "../data";
 
 void put_cars(const fs::path& root) {
     for (int i = 1; i <= 3; ++i) {
@@ -20,9 +20,9 @@ void put_cars(const fs::path& root) {
     }
     fs::create_directories(root / "devkit");
     for (const char* name : {"cars_meta.mat", "cars_train_annos.mat"})
-        fs::copy_file(kData / name, root / "devkit" / name);
+        fs::copy_file(kStanfordCarsData / name, root / "devkit" / name);
     // Published later than the devkit, so people have it beside it.
-    fs::copy_file(kData / "cars_test_annos_withlabels.mat",
+    fs::copy_file(kStanfordCarsData / "cars_test_annos_withlabels.mat",
                   root / "cars_test_annos_withlabels.mat");
 }
 
@@ -44,7 +44,7 @@ TEST(StanfordCars, ReadsTheFileThatHasBothParts) {
     const TemporaryFolder folder;
     for (int i = 1; i <= 3; ++i)
         put_image(folder / "car_ims" / ("00000" + std::to_string(i) + ".jpg"), i);
-    fs::copy_file(kData / "cars_annos.mat", folder / "cars_annos.mat");
+    fs::copy_file(kStanfordCarsData / "cars_annos.mat", folder / "cars_annos.mat");
     const std::string uri = "stanford-cars:" + folder.path().string();
     const DatasetPtr train = open_dataset(uri);
     EXPECT_THAT(numbers_of(*train), ElementsAre(1, 3));
@@ -61,7 +61,7 @@ TEST(StanfordCars, SaysWhatIsWrong) {
     fs::rename(folder / "cars_test_annos_withlabels.mat", folder / "devkit/cars_test_annos.mat");
     EXPECT_THAT(error_of([&] { open_dataset(uri + "?split=test"); }),
                 HasSubstr("cars_test_annos.mat: has no labels; expected"));
-    fs::copy_file(kData / "imagelabels.mat", folder / "devkit/cars_train_annos.mat",
+    fs::copy_file(kStanfordCarsData / "imagelabels.mat", folder / "devkit/cars_train_annos.mat",
                   fs::copy_options::overwrite_existing);
     EXPECT_THAT(error_of([&] { open_dataset(uri); }),
                 HasSubstr("expected a variable 'annotations'"));

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string member(const std::string& name, const std::string& content) {
+std::string tar_shards_member(const std::string& name, const std::string& content) {
     return tar_header(name, content.size()) + content + tar_padding(content.size());
 }
 
@@ -39,20 +39,23 @@ std::vector<std::string> names_in(const std::string& archive) {
 }
 
 TEST(TarArchive, ReadsPlainPaxAndGnuNames) {
-    EXPECT_THAT(names_in(member("a", "1") + member("b", "") + tar_end()), ElementsAre("a=1", "b="));
+    EXPECT_THAT(names_in(tar_shards_member("a", "1") + tar_shards_member("b", "") + tar_end()),
+                ElementsAre("a=1", "b="));
     const std::string long_name = std::string(120, 'n') + ".png";
     const std::string record = " path=" + long_name + "\n";
     const std::string pax =
-        patched(member("pax", std::to_string(record.size() + 3) + record), 156, "x");
-    EXPECT_THAT(names_in(pax + member("short", "1") + member("c", "2")),
+        patched(tar_shards_member("pax", std::to_string(record.size() + 3) + record), 156, "x");
+    EXPECT_THAT(names_in(pax + tar_shards_member("short", "1") + tar_shards_member("c", "2")),
                 ElementsAre(long_name + "=1", "c=2"));
-    const std::string gnu = patched(member("././@LongLink", long_name + '\0'), 156, "L");
-    EXPECT_THAT(names_in(gnu + member("short", "1")), ElementsAre(long_name + "=1"));
-    const std::string prefixed = patched(member("x", "1"), 345, "some/folder");
+    const std::string gnu = patched(tar_shards_member("././@LongLink", long_name + '\0'), 156, "L");
+    EXPECT_THAT(names_in(gnu + tar_shards_member("short", "1")), ElementsAre(long_name + "=1"));
+    const std::string prefixed = patched(tar_shards_member("x", "1"), 345, "some/folder");
     EXPECT_THAT(names_in(prefixed), ElementsAre("some/folder/x=1"));
-    EXPECT_THAT(names_in(patched(member("dir/", ""), 156, "5") + member("a", "1")),
-                ElementsAre("a=1"));
-    EXPECT_THAT(names_in(member("last", "1").substr(0, 513)), ElementsAre("last=1"));  // no padding
+    EXPECT_THAT(
+        names_in(patched(tar_shards_member("dir/", ""), 156, "5") + tar_shards_member("a", "1")),
+        ElementsAre("a=1"));
+    EXPECT_THAT(names_in(tar_shards_member("last", "1").substr(0, 513)),
+                ElementsAre("last=1"));  // no padding
 }
 
 TEST(TarArchive, KnowsWhetherItsEndIsThere) {
@@ -62,7 +65,8 @@ TEST(TarArchive, KnowsWhetherItsEndIsThere) {
         }
         return reader.has_end();
     };
-    const std::string whole = member("a", "1") + member("b", "22") + tar_end();
+    const std::string whole =
+        tar_shards_member("a", "1") + tar_shards_member("b", "22") + tar_end();
     EXPECT_TRUE(has_end(whole));
     EXPECT_TRUE(has_end(whole + std::string(9000, '\0')));  // as tar pads
     for (const std::size_t missing : {1, 512, 513, 1023, 1024, 1500})
@@ -70,7 +74,7 @@ TEST(TarArchive, KnowsWhetherItsEndIsThere) {
 }
 
 TEST(TarArchive, RefusesBrokenHeaders) {
-    const std::string good = member("a", "12345");
+    const std::string good = tar_shards_member("a", "12345");
     EXPECT_THAT(error_of([&] { names_in(good.substr(0, 514)); }),
                 HasSubstr("truncated: 'a' at byte 512 needs 5 bytes, 2 left"));
     std::string wrong = good;
@@ -83,19 +87,24 @@ TEST(TarArchive, RefusesBrokenHeaders) {
         HasSubstr("no tar header"));
     EXPECT_THAT(error_of([&] { names_in(patched(good, 124, "x")); }), HasSubstr("no tar header"));
     EXPECT_THAT(error_of([&] { names_in(""); }), HasSubstr("truncated"));
-    EXPECT_THAT(error_of([&] { names_in(patched(member("p", "999 path=x\n"), 156, "x")); }),
-                HasSubstr("broken extended header"));
-    EXPECT_THAT(error_of([&] { names_in(patched(member("p", "12 size=1e9\n"), 156, "x")); }),
-                HasSubstr("expected a number"));
+    EXPECT_THAT(
+        error_of([&] { names_in(patched(tar_shards_member("p", "999 path=x\n"), 156, "x")); }),
+        HasSubstr("broken extended header"));
+    EXPECT_THAT(
+        error_of([&] { names_in(patched(tar_shards_member("p", "12 size=1e9\n"), 156, "x")); }),
+        HasSubstr("expected a number"));
 }
 
 TEST(TarShards, GroupsMembersByKey) {
     const TemporaryFolder folder;
     put(folder / "000.tar",
-        member("d/a.cls", "1\n") + member("d/a.png", numbered(10)) + member("d/a.seg.png", "no") +
-            member("d/b.PNG", numbered(11)) + member("d/b.txt", "a caption") +
-            member("d/b.json", R"({"label": 0, "w": [1]})") + member("README", "x") + tar_end());
-    put(folder / "001.tar", member("c.png", numbered(12)) + member("c.cls", "10") + tar_end());
+        tar_shards_member("d/a.cls", "1\n") + tar_shards_member("d/a.png", numbered(10)) +
+            tar_shards_member("d/a.seg.png", "no") + tar_shards_member("d/b.PNG", numbered(11)) +
+            tar_shards_member("d/b.txt", "a caption") +
+            tar_shards_member("d/b.json", R"({"label": 0, "w": [1]})") +
+            tar_shards_member("README", "x") + tar_end());
+    put(folder / "001.tar",
+        tar_shards_member("c.png", numbered(12)) + tar_shards_member("c.cls", "10") + tar_end());
     const DatasetPtr dataset = open_dataset("tar:" + (folder / "{000..001}.tar").string());
     EXPECT_THAT(numbers_of(*dataset), ElementsAre(10, 11, 12));
     EXPECT_THAT(dataset->classes(), ElementsAre("0", "1", "10"));
@@ -107,7 +116,8 @@ TEST(TarShards, GroupsMembersByKey) {
 
 TEST(TarShards, TakesNamesFromTheFileBeside) {
     const TemporaryFolder folder;
-    put(folder / "0.tar", member("a.png", numbered(1)) + member("a.cls", "2") + tar_end());
+    put(folder / "0.tar",
+        tar_shards_member("a.png", numbered(1)) + tar_shards_member("a.cls", "2") + tar_end());
     put(folder / "classes.txt", "2\n1\n0\n");  // names that look like numbers stay names
     const DatasetPtr dataset = open_dataset("tar:" + (folder / "0.tar").string());
     EXPECT_EQ(dataset->label(0), 2);
@@ -123,12 +133,14 @@ TEST(TarShards, SaysWhatIsWrong) {
         put(folder / "t.tar", archive);
         return error_of([&] { open_dataset("tar:" + (folder / "t.tar").string()); });
     };
-    EXPECT_THAT(message(member("a.png", numbered(1)) + tar_end()),
+    EXPECT_THAT(message(tar_shards_member("a.png", numbered(1)) + tar_end()),
                 HasSubstr("t.tar: a: has no label: expected a.cls, .json or .txt"));
-    EXPECT_THAT(message(member("a.png", "x") + member("a.json", "[1]") + tar_end()),
-                HasSubstr("t.tar: a.json: expected an object"));
-    EXPECT_THAT(message(member("a.png", "x") + member("a.cls", " \n") + tar_end()),
-                HasSubstr("the label is empty"));
+    EXPECT_THAT(
+        message(tar_shards_member("a.png", "x") + tar_shards_member("a.json", "[1]") + tar_end()),
+        HasSubstr("t.tar: a.json: expected an object"));
+    EXPECT_THAT(
+        message(tar_shards_member("a.png", "x") + tar_shards_member("a.cls", " \n") + tar_end()),
+        HasSubstr("the label is empty"));
     EXPECT_THAT(message(tar_end()), HasSubstr("holds no images"));
     EXPECT_THAT(message("text"), HasSubstr("truncated"));
     EXPECT_THAT(error_of([&] { open_dataset("tar:" + (folder / "{0..1}.tar").string()); }),

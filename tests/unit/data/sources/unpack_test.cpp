@@ -12,11 +12,11 @@ namespace {
 using data_test::error_of;
 using testing::HasSubstr;
 
-std::string member(const std::string& name, const std::string& content) {
+std::string unpack_member(const std::string& name, const std::string& content) {
     return tar_header(name, content.size()) + content + tar_padding(content.size());
 }
 
-void put_gzip(const std::filesystem::path& path, const std::string& content) {
+void unpack_put_gzip(const std::filesystem::path& path, const std::string& content) {
     gzFile file = gzopen(path.c_str(), "wb");
     gzwrite(file, content.data(), unsigned(content.size()));
     gzclose(file);
@@ -24,8 +24,8 @@ void put_gzip(const std::filesystem::path& path, const std::string& content) {
 
 TEST(Unpack, FilesAndFolders) {
     const TemporaryFolder folder;
-    put_gzip(folder / "a.tar.gz",
-             member("batches/one.bin", "12345") + member("batches/two.bin", "") + tar_end());
+    unpack_put_gzip(folder / "a.tar.gz", unpack_member("batches/one.bin", "12345") +
+                                             unpack_member("batches/two.bin", "") + tar_end());
     EXPECT_EQ(unpack_tar_gz(folder / "a.tar.gz", folder.path()), 2U);
     EXPECT_EQ(read_file(folder / "batches" / "one.bin"), "12345");
     EXPECT_TRUE(std::filesystem::exists(folder / "batches" / "two.bin"));
@@ -35,11 +35,11 @@ TEST(Unpack, FilesAndFolders) {
 TEST(Unpack, RefusesWhatIsNotAsExpected) {
     const TemporaryFolder folder;
     const auto failure = [&](const std::string& content) {
-        put_gzip(folder / "a.tar.gz", content);
+        unpack_put_gzip(folder / "a.tar.gz", content);
         return error_of([&] { unpack_tar_gz(folder / "a.tar.gz", folder / "to", 4096); });
     };
-    EXPECT_THAT(failure(member("../out", "1") + tar_end()), HasSubstr("'../out' leads out"));
-    EXPECT_THAT(failure(member("/tmp/out", "1") + tar_end()), HasSubstr("leads out"));
+    EXPECT_THAT(failure(unpack_member("../out", "1") + tar_end()), HasSubstr("'../out' leads out"));
+    EXPECT_THAT(failure(unpack_member("/tmp/out", "1") + tar_end()), HasSubstr("leads out"));
     EXPECT_THAT(failure(std::string(100'000, 'x')), HasSubstr("more than 4096 bytes"));
     EXPECT_THAT(failure("no archive, but long enough to be looked at" + std::string(1000, '.')),
                 HasSubstr("a.tar.gz"));

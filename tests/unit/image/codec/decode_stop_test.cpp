@@ -18,7 +18,7 @@ DecodeOptions with(std::function<bool()> stop) {
 bool never() { return false; }
 
 // Neither smooth nor noise, so that every codec has something to do.
-Image pattern(std::int64_t width, std::int64_t height, std::int64_t channels = 3) {
+Image decode_stop_pattern(std::int64_t width, std::int64_t height, std::int64_t channels = 3) {
     Image image{width, height, channels, {}};
     image.pixels.resize(std::size_t(width * height * channels));
     std::uint32_t state = 1;
@@ -38,7 +38,7 @@ enum class Webp { lossy, lossless, alpha };
 // In the fastest way: what it looks like does not matter.
 std::string webp(Webp kind, int width, int height) {
     const bool alpha = kind == Webp::alpha;
-    const Image image = pattern(width, height, alpha ? 4 : 3);
+    const Image image = decode_stop_pattern(width, height, alpha ? 4 : 3);
     WebPConfig config;
     EXPECT_NE(WebPConfigInit(&config), 0);
     config.method = 0;
@@ -92,7 +92,7 @@ TEST(DecodeStop, AFileThatIsCutShortIsRefusedAsBefore) {
 }
 
 TEST(DecodeStop, StopsWhenItIsTold) {
-    const Image square = pattern(1200, 1200);
+    const Image square = decode_stop_pattern(1200, 1200);
     const struct {
         const char* what;
         std::string file;

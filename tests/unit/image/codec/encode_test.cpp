@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Image pattern(std::int64_t width, std::int64_t height, std::int64_t channels) {
+Image encode_pattern(std::int64_t width, std::int64_t height, std::int64_t channels) {
     Image image = Image::blank(width, height, channels);
     for (std::int64_t y = 0; y < height; ++y)
         for (std::int64_t x = 0; x < width * channels; ++x)
@@ -30,7 +30,7 @@ std::string error_text(const Action& action) {
 TEST(Encode, PngKeepsEveryPixel) {
     for (const auto channels : {1, 3}) {
         for (const auto& [width, height] : {std::pair{1, 1}, {17, 5}, {64, 48}}) {
-            const Image image = pattern(width, height, channels);
+            const Image image = encode_pattern(width, height, channels);
             EXPECT_EQ(decode_image(encode_png(image), "x", {.limits = {}, .channels = channels}),
                       image);
         }
@@ -49,12 +49,12 @@ TEST(Encode, JpegIsCloseAtHighQuality) {
         for (std::size_t i = 0; i < image.pixels.size(); ++i)
             ASSERT_LE(std::abs(back.pixels[i] - image.pixels[i]), 4) << i;
     }
-    const Image image = pattern(64, 48, 3);
+    const Image image = encode_pattern(64, 48, 3);
     EXPECT_LT(encode_jpeg(image, 20).size(), encode_jpeg(image, 90).size());
 }
 
 TEST(Encode, LargeImagesMakeTheRoundTrip) {
-    const Image image = pattern(6000, 4000, 3);
+    const Image image = encode_pattern(6000, 4000, 3);
     const Image back = decode_image(encode_jpeg(image, 50), "large");
     EXPECT_EQ(back.width, 6000);
     EXPECT_EQ(back.height, 4000);
@@ -64,7 +64,7 @@ TEST(Encode, LargeImagesMakeTheRoundTrip) {
 TEST(Encode, WritesByExtension) {
     const auto folder = std::filesystem::temp_directory_path() / "cait-encode-test";
     std::filesystem::create_directories(folder);
-    const Image image = pattern(9, 7, 3);
+    const Image image = encode_pattern(9, 7, 3);
     for (const char* name : {"a.png", "b.jpg", "c.JPEG"}) {
         write_image(folder / name, image);
         EXPECT_EQ(read_image(folder / name).width, 9) << name;

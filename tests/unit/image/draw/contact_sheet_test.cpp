@@ -10,7 +10,7 @@ namespace cait {
 namespace {
 
 constexpr std::int64_t kGap = 12;
-constexpr Colour kRed{208, 64, 48};
+constexpr Colour kContactSheetRed{208, 64, 48};
 
 Colour colour_at(const Image& image, std::int64_t x, std::int64_t y) {
     const std::uint8_t* pixel = image.row(y) + 3 * x;
@@ -58,13 +58,13 @@ TEST(ContactSheet, CaptionsAndTitleMakeItHigher) {
 TEST(ContactSheet, AllKindsOfImagesFit) {
     SheetStyle style;
     style.side = 30;
-    const std::vector<SheetTile> mixed{{Image::blank(1, 1, 1), "grey", kRed},
-                                       {Image::blank(500, 3, 3), "wide", kRed},
+    const std::vector<SheetTile> mixed{{Image::blank(1, 1, 1), "grey", kContactSheetRed},
+                                       {Image::blank(500, 3, 3), "wide", kContactSheetRed},
                                        {Image::blank(2, 700, 3), "\n\n"}};
     const Image sheet = contact_sheet(mixed, style);
     EXPECT_EQ(colour_at(sheet, kGap + 15, kGap + 15), (Colour{0, 0, 0}));
     // The frame lies in the gap.
-    EXPECT_EQ(colour_at(sheet, kGap - 1, kGap + 15), kRed);
+    EXPECT_EQ(colour_at(sheet, kGap - 1, kGap + 15), kContactSheetRed);
 }
 
 TEST(ContactSheet, RefusesWhatCannotBeDrawn) {

@@ -10,7 +10,7 @@ namespace cait {
 namespace {
 
 constexpr Colour kWhite{255, 255, 255};
-constexpr Colour kRed{200, 10, 20};
+constexpr Colour kDrawRed{200, 10, 20};
 
 std::int64_t count(const Image& image, const Colour& colour) {
     std::int64_t found = 0;
@@ -23,28 +23,28 @@ std::int64_t count(const Image& image, const Colour& colour) {
 TEST(Draw, RectanglesAreClipped) {
     Image canvas = filled(10, 8, kWhite);
     EXPECT_EQ(count(canvas, kWhite), 80);
-    fill_rectangle(canvas, 2, 3, 4, 2, kRed);
-    EXPECT_EQ(count(canvas, kRed), 8);
-    EXPECT_EQ(canvas.row(3)[2 * 3], kRed[0]);
-    fill_rectangle(canvas, -3, -3, 4, 4, kRed);
-    fill_rectangle(canvas, 9, 7, 100, 100, kRed);
-    EXPECT_EQ(count(canvas, kRed), 10);
-    fill_rectangle(canvas, 20, 0, 5, 5, kRed);
-    fill_rectangle(canvas, 0, -9, 5, 5, kRed);
-    fill_rectangle(canvas, 4, 4, -2, 3, kRed);
-    EXPECT_EQ(count(canvas, kRed), 10);
+    fill_rectangle(canvas, 2, 3, 4, 2, kDrawRed);
+    EXPECT_EQ(count(canvas, kDrawRed), 8);
+    EXPECT_EQ(canvas.row(3)[2 * 3], kDrawRed[0]);
+    fill_rectangle(canvas, -3, -3, 4, 4, kDrawRed);
+    fill_rectangle(canvas, 9, 7, 100, 100, kDrawRed);
+    EXPECT_EQ(count(canvas, kDrawRed), 10);
+    fill_rectangle(canvas, 20, 0, 5, 5, kDrawRed);
+    fill_rectangle(canvas, 0, -9, 5, 5, kDrawRed);
+    fill_rectangle(canvas, 4, 4, -2, 3, kDrawRed);
+    EXPECT_EQ(count(canvas, kDrawRed), 10);
 }
 
 TEST(Draw, PastedImagesAreClipped) {
     Image canvas = filled(6, 6, kWhite);
-    const Image patch = filled(3, 3, kRed);
+    const Image patch = filled(3, 3, kDrawRed);
     paste(canvas, patch, -1, -2);
-    EXPECT_EQ(count(canvas, kRed), 2);
+    EXPECT_EQ(count(canvas, kDrawRed), 2);
     paste(canvas, patch, 4, 4);
-    EXPECT_EQ(count(canvas, kRed), 6);
+    EXPECT_EQ(count(canvas, kDrawRed), 6);
     paste(canvas, patch, 6, 0);
     paste(canvas, patch, 0, -3);
-    EXPECT_EQ(count(canvas, kRed), 6);
+    EXPECT_EQ(count(canvas, kDrawRed), 6);
 }
 
 TEST(Draw, GreyOnColour) {
@@ -83,11 +83,11 @@ TEST(Draw, TextIsAsWideAsItSays) {
         const std::string text = "HH";
         EXPECT_EQ(text_width(text, scale), 11 * scale);
         Image canvas = filled(100, 40, kWhite);
-        draw_text(canvas, 5, 5, text, kRed, scale);
+        draw_text(canvas, 5, 5, text, kDrawRed, scale);
         Image inside = canvas;
         fill_rectangle(inside, 5, 5, text_width(text, scale), kGlyphHeight * scale, kWhite);
-        EXPECT_EQ(count(inside, kRed), 0);
-        EXPECT_EQ(count(canvas, kRed), 2 * 17 * scale * scale);  // an H has 17 pixels
+        EXPECT_EQ(count(inside, kDrawRed), 0);
+        EXPECT_EQ(count(canvas, kDrawRed), 2 * 17 * scale * scale);  // an H has 17 pixels
     }
     EXPECT_EQ(text_width(""), 0);
     EXPECT_EQ(text_width("猫é"), text_width("ab"));
@@ -95,10 +95,10 @@ TEST(Draw, TextIsAsWideAsItSays) {
 
 TEST(Draw, TextIsClipped) {
     Image canvas = filled(7, 5, kWhite);
-    draw_text(canvas, -3, -4, "clipped on all sides", kRed, 2);
-    draw_text(canvas, 50, 0, "outside", kRed);
-    draw_text(canvas, 0, 50, "outside", kRed);
-    draw_text(canvas, -500, 0, "outside", kRed);
+    draw_text(canvas, -3, -4, "clipped on all sides", kDrawRed, 2);
+    draw_text(canvas, 50, 0, "outside", kDrawRed);
+    draw_text(canvas, 0, 50, "outside", kDrawRed);
+    draw_text(canvas, -500, 0, "outside", kDrawRed);
     EXPECT_EQ(canvas.pixels.size(), 7U * 5 * 3);
 }
 
