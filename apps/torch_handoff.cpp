@@ -27,7 +27,7 @@ void limit_libraries() {
         ::setenv("ONEDNN_MAX_CPU_ISA", std::string(onednn_word(*cap)).c_str(), 0);
     // Threads that wait for each other spin a moment, then sleep. libgomp's own 300,000 turns (some
     // milliseconds) would take the processor from the thread that they wait for wherever a
-    // neighbour is at work: see docs/performance.md.
+    // neighbour is at work: see docs/performance-design.md.
     if (::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
     // What there is, so that cait-torch need not repeat the notes about what there is not.
     if (isa_cap()) ::setenv("CAIT_ISA", std::string(isa_name(used)).c_str(), 1);

@@ -12,7 +12,7 @@ report() {
 }
 
 documents=()
-for document in README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs/*.md tests/*/README.md; do
+for document in README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs/*.md docs/research/*.md tests/*/README.md; do
     [[ -f $document ]] && documents+=("$document")
 done
 if [[ ${#documents[@]} -eq 0 ]]; then

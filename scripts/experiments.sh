@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The runs behind docs/results.md: what of the papers shows on small images and a small budget.
+# The runs behind docs/research/results.md: what of the papers shows on small images and a small budget.
 # Takes about 85 minutes on two cores, two runs at a time, one thread each. A run that is there
 # already is resumed or skipped, so an interrupted call can be repeated.
 # Usage: scripts/experiments.sh CIFAR-100-FOLDER RUNS

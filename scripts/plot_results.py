@@ -1,4 +1,4 @@
-"""Draws docs/results.svg from the runs of scripts/experiments.sh: validation accuracy by epoch.
+"""Draws docs/research/results.svg from the runs of scripts/experiments.sh: validation accuracy by epoch.
 Usage: plot_results.py RUNS OUTPUT.svg"""
 import json
 import sys

@@ -1,5 +1,5 @@
-// Holds docs/coverage.md to the program: every command in its tables has a recipe, models, options,
-// keys and kinds of data that there are. Nothing is trained, measured or fetched.
+// Holds docs/research/coverage.md to the program: every command in its tables has a recipe,
+// models, options, keys and kinds of data that there are. Nothing is trained, measured or fetched.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Words split(const std::string& text) {
 
 // The last cell of every row that is no heading.
 std::vector<std::string> cells() {
-    std::istringstream lines(document("coverage.md"));
+    std::istringstream lines(document("research/coverage.md"));
     std::vector<std::string> found;
     for (std::string line; std::getline(lines, line);) {
         if (!line.starts_with("| ") || line.ends_with("| here |")) continue;
