@@ -7,7 +7,7 @@
 
 #include "class_names.h"
 #include "data.h"
-#include "prepare/evaluation_transform.h"
+#include "image/evaluation_transform.h"
 
 namespace cait::app {
 

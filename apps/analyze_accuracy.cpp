@@ -9,15 +9,15 @@
 #include "bench.h"
 #include "cait/session.h"
 #include "class_names.h"
-#include "core/cpu_limit.h"
 #include "data/shuffle.h"
 #include "data_open.h"
-#include "measure/evaluate_data.h"
+#include "evaluate/evaluate_data.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
 #include "report/line_chart.h"
 #include "report/point_chart.h"
+#include "system/cpu_limit.h"
 
 namespace cait::app {
 

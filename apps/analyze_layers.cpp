@@ -1,10 +1,10 @@
 // The analyses of `cait analyze` that look inside a model, layer by layer.
 #include <fmt/format.h>
 
+#include "analysis/layer_values.h"
+#include "analysis/map_similarity.h"
+#include "analysis/patch_filters.h"
 #include "analyze.h"
-#include "inside/layer_values.h"
-#include "inside/map_similarity.h"
-#include "inside/patch_filters.h"
 #include "report/line_chart.h"
 #include "report/matrix_chart.h"
 

@@ -9,11 +9,11 @@
 #include <functional>
 
 #include "analyze.h"
-#include "api/describe.h"
-#include "core/atomic_file.h"
-#include "core/version.h"
+#include "base/version.h"
+#include "models/describe.h"
 #include "output.h"
 #include "sandboxed.h"
+#include "system/atomic_file.h"
 
 namespace cait::app {
 

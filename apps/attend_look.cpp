@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "api/describe.h"
-#include "inside/rollout.h"
-#include "measure/finite_logits.h"
+#include "analysis/rollout.h"
+#include "models/describe.h"
+#include "models/finite_logits.h"
 
 namespace cait::app {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "attend.h"
-#include "core/memory_budget.h"
 #include "image/ops/resize.h"
-#include "inside/attention_map.h"
-#include "inside/class_layers.h"
-#include "prepare/preparer.h"
+#include "image/preparer.h"
+#include "models/attention_map.h"
+#include "models/class_layers.h"
+#include "system/memory_budget.h"
 
 namespace cait::app {
 

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "attend_numbers.h"
-#include "core/file_guard.h"
 #include "image/codec/encode.h"
 #include "image/draw/draw.h"
 #include "input_files.h"
@@ -14,6 +13,7 @@
 #include "output.h"
 #include "progress.h"
 #include "sandboxed.h"
+#include "system/file_guard.h"
 
 namespace cait::app {
 

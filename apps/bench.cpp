@@ -9,13 +9,13 @@
 
 #include "cait/error.h"
 #include "command.h"
-#include "core/cpu_limit.h"
-#include "core/machine.h"
 #include "data.h"
 #include "executor.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "sandboxed.h"
+#include "system/cpu_limit.h"
+#include "system/machine.h"
 #include "weights_argument.h"
 
 namespace cait::app {

@@ -3,13 +3,13 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/philox.h"
 #include "bench.h"
 #include "cait/session.h"
-#include "core/own_memory.h"
-#include "core/philox.h"
 #include "engine/plan.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
+#include "system/own_memory.h"
 
 namespace cait::app {
 

@@ -5,16 +5,16 @@
 #include <exception>
 #include <sstream>
 
+#include "base/display_name.h"
+#include "base/suggest.h"
+#include "base/version.h"
 #include "command.h"
-#include "core/cpu_limit.h"
-#include "core/display_name.h"
-#include "core/file_guard.h"
-#include "core/isa.h"
-#include "core/memory_budget.h"
-#include "core/suggest.h"
-#include "core/version.h"
 #include "output.h"
 #include "serve.h"
+#include "system/cpu_limit.h"
+#include "system/file_guard.h"
+#include "system/isa.h"
+#include "system/memory_budget.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 // The sandbox forbids what AddressSanitizer's search for leaks needs (ptrace).

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/atomic_file.h"
+#include "system/atomic_file.h"
 
 namespace cait::app {
 

@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "fetch/download_list.h"
 #include "models/catalogue.h"
-#include "published/published_weights.h"
-#include "recipe/recipe_file.h"
+#include "system/download/download_list.h"
+#include "train/recipe/recipe_file.h"
+#include "weights/published/published_weights.h"
 
 namespace cait::app {
 

@@ -1,14 +1,14 @@
 // `cait convert`: any weight file to one safetensors file, as it is or fitted to a model.
 #include <fmt/format.h>
 
-#include "api/alias_weights.h"
-#include "api/file_facts.h"
+#include "base/convert.h"
+#include "base/printable.h"
 #include "class_names.h"
 #include "command.h"
-#include "core/convert.h"
-#include "core/printable.h"
 #include "input_files.h"
+#include "models/alias_weights.h"
 #include "models/catalogue.h"
+#include "models/file_facts.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "weights/checksum.h"

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "command.h"
-#include "core/cpu_limit.h"
 #include "data/open_dataset.h"
 #include "data_open.h"
 #include "output.h"
+#include "system/cpu_limit.h"
 
 namespace cait::app {
 

@@ -6,9 +6,9 @@
 #include "command.h"
 #include "data.h"
 #include "data/sources/unpack.h"
-#include "fetch/download_list.h"
 #include "output.h"
 #include "progress.h"
+#include "system/download/download_list.h"
 
 namespace cait::app {
 

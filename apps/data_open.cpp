@@ -1,7 +1,7 @@
 #include "data_open.h"
 
 #include "data/open_dataset.h"
-#include "measure/match_classes.h"
+#include "evaluate/match_classes.h"
 #include "output.h"
 
 namespace cait::app {

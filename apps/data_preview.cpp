@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "command.h"
-#include "core/file_guard.h"
 #include "data.h"
 #include "data/shuffle.h"
 #include "data_preview_tiles.h"
@@ -18,10 +17,11 @@
 #include "models/settings.h"
 #include "output.h"
 #include "progress.h"
-#include "recipe/model_settings.h"
-#include "recipe/recipe_data.h"
-#include "recipe/recipe_keys.h"
 #include "sandboxed.h"
+#include "system/file_guard.h"
+#include "train/recipe/model_settings.h"
+#include "train/recipe/recipe_data.h"
+#include "train/recipe/recipe_keys.h"
 
 namespace cait::app {
 

@@ -7,11 +7,11 @@
 
 #include "cait/error.h"
 #include "data/augment/random.h"
-#include "prepare/normalise.h"
-#include "recipe/batch_mixing.h"
-#include "recipe/recipe_data.h"
-#include "recipe/recipe_file.h"
-#include "recipe/recipe_keys.h"
+#include "image/normalise.h"
+#include "train/recipe/batch_mixing.h"
+#include "train/recipe/recipe_data.h"
+#include "train/recipe/recipe_file.h"
+#include "train/recipe/recipe_keys.h"
 
 namespace cait::app {
 

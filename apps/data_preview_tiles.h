@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/image_size.h"
+#include "base/image_size.h"
 #include "data/augment/multi_crop.h"
 #include "data/augment/train_transform.h"
 #include "data/batch.h"
 #include "image/draw/contact_sheet.h"
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace cait::app {
 

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "api/describe.h"
 #include "data.h"
 #include "data/levels.h"
 #include "data/sources/file_dataset.h"
 #include "data_open.h"
+#include "evaluate/embed.h"
+#include "evaluate/fingerprint.h"
 #include "image_list.h"
-#include "measure/embed.h"
+#include "models/describe.h"
 #include "output.h"
 #include "progress.h"
-#include "search/fingerprint.h"
 #include "weights_argument.h"
 
 namespace cait::app {

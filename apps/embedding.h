@@ -9,8 +9,8 @@
 #include "command.h"
 #include "data/dataset.h"
 #include "data/dataset_uri.h"
+#include "evaluate/embedded_set.h"
 #include "executor.h"
-#include "search/embedded_set.h"
 
 namespace cait::app {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "evaluate/disagreement.h"
+#include "evaluate/evaluation.h"
 #include "executor.h"
-#include "measure/disagreement.h"
-#include "measure/evaluation.h"
 #include "named_weights.h"
 
 namespace cait::app {

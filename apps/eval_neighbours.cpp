@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/cpu_limit.h"
 #include "data/open_dataset.h"
 #include "neighbour_side.h"
+#include "system/cpu_limit.h"
 
 namespace cait::app {
 

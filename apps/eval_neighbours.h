@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "eval.h"
-#include "measure/knn.h"
-#include "search/neighbour_scores.h"
+#include "evaluate/knn.h"
+#include "evaluate/neighbour_scores.h"
 
 namespace cait::app {
 

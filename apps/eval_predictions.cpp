@@ -1,9 +1,9 @@
 // The table that `cait eval --predictions` writes: what the model answered to every image.
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "data/sources/csv_reader.h"
 #include "eval.h"
+#include "system/atomic_file.h"
 
 namespace cait::app {
 

@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <utility>
 
-#include "api/describe.h"
 #include "class_names.h"
 #include "data.h"
 #include "data/imagenet_classes.h"
 #include "data_open.h"
 #include "eval.h"
+#include "evaluate/evaluate_data.h"
 #include "input_files.h"
-#include "measure/evaluate_data.h"
-#include "measure/finite_logits.h"
 #include "models/catalogue.h"
+#include "models/describe.h"
+#include "models/finite_logits.h"
 #include "output.h"
 #include "progress.h"
 #include "weights_argument.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/engine_executor.h"
 #include "models/catalogue.h"
 #include "output.h"
-#include "session/engine_executor.h"
 
 namespace cait::app {
 

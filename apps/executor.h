@@ -5,16 +5,16 @@
 
 #include "cait/precision.h"
 #include "command.h"
-#include "core/executor.h"
+#include "models/executor.h"
 
 namespace cait::app {
 
 struct ExecutorOptions {
     std::string executor = "engine";
     std::string precision = "fp32";
-    int threads = 0;  // 0: all that there are
+    int threads = 0;         // 0: all that there are
     std::size_t batch = 16;  // kBySize until for_model()
-    std::string cache;  // file for packed weights
+    std::string cache;       // file for packed weights
 
     // As many images as keep all threads at work for a while: 32 of 224 pixels, more of smaller
     // ones, whose threads would wait for each other at the end of every batch.

@@ -9,7 +9,7 @@
 #include <new>
 #include <string_view>
 
-#include "core/printable.h"
+#include "base/printable.h"
 
 namespace cait::app {
 

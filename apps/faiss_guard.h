@@ -1,5 +1,5 @@
-// The second line of defence behind search/index_file.h: should FAISS or its BLAS crash all the
-// same, or run out of memory in a thread of its own, the command ends with one line and exit 1.
+// The second line of defence behind evaluate/index/index_file.h: should FAISS or its BLAS crash all
+// the same, or run out of memory in a thread of its own, the command ends with one line and exit 1.
 #pragma once
 
 #include <string>

@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 
-#include "core/address_space.h"
-#include "core/cpu_limit.h"
 #include "handoff.h"
 #include "search.h"
+#include "system/address_space.h"
+#include "system/cpu_limit.h"
 
 namespace cait::app {
 

@@ -1,5 +1,5 @@
 // Linked into `cait-faiss`: carries out `cait index`.
-#include "search/faiss_index.h"
+#include "evaluate/index/faiss_index.h"
 
 #include "faiss_guard.h"
 #include "input_files.h"

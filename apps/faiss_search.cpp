@@ -3,14 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/cpu_limit.h"
+#include "evaluate/index/faiss_index.h"
 #include "faiss_guard.h"
 #include "input_files.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "search.h"
-#include "search/faiss_index.h"
 #include "search_sheet.h"
+#include "system/cpu_limit.h"
 
 namespace cait::app {
 

@@ -4,7 +4,7 @@
 
 #include "executor.h"
 #include "input_files.h"
-#include "measure/finite_logits.h"
+#include "models/finite_logits.h"
 #include "output.h"
 #include "progress.h"
 #include "sandboxed.h"

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/cpu.h"
-#include "core/isa.h"
 #include "start_trial.h"
+#include "system/cpu.h"
+#include "system/isa.h"
 
 namespace cait::app {
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "cait/error.h"
-#include "core/open_file.h"
 #include "data.h"
 #include "data/dataset_uri.h"
+#include "system/open_file.h"
 
 namespace cait::app {
 

@@ -1,8 +1,8 @@
 // `cait inspect`: what is in a weight file, whether it fits a model, and a model's graph.
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "command.h"
-#include "core/printable.h"
 #include "data.h"
 #include "graph/fuse.h"
 #include "inspect_summary.h"

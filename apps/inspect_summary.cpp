@@ -9,9 +9,9 @@
 
 #include "command.h"
 #include "data.h"
+#include "graph/cost.h"
+#include "image/preprocessing_json.h"
 #include "output.h"
-#include "prepare/preprocessing_json.h"
-#include "walkers/cost.h"
 
 namespace cait::app {
 

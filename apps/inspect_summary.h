@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "api/describe.h"
+#include "models/describe.h"
 
 namespace cait::app {
 

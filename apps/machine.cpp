@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "command.h"
-#include "core/cpu.h"
 #include "output.h"
+#include "system/cpu.h"
 
 namespace cait::app {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine.h"
 #include "kernels/peak.h"
+#include "system/machine.h"
 
 namespace cait::app {
 

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/sandbox.h"
 #include "machine.h"
 #include "output.h"
+#include "system/sandbox.h"
 
 namespace cait::app {
 

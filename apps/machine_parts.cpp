@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/version.h"
-#include "fetch/curl_version.h"
+#include "base/version.h"
 #include "image/codec/codec_versions.h"
 #include "machine.h"
+#include "system/download/curl_version.h"
 
 namespace cait::app {
 

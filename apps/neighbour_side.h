@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "embedding.h"
-#include "search/neighbour_scores.h"
+#include "evaluate/neighbour_scores.h"
 
 namespace cait::app {
 

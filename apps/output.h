@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/printable.h"
+#include "base/printable.h"
 
 namespace cait::app {
 

@@ -10,7 +10,7 @@
 #include "data_open.h"
 #include "image/codec/decode.h"
 #include "image_list.h"
-#include "measure/top_answers.h"
+#include "models/top_answers.h"
 #include "output.h"
 
 namespace cait::app {

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "data.h"
 #include "data/sources/csv_reader.h"
 #include "output.h"
+#include "system/atomic_file.h"
 
 namespace cait::app {
 

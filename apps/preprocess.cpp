@@ -4,10 +4,10 @@
 
 #include <cstdio>
 
-#include "api/describe.h"
 #include "command.h"
 #include "image/codec/decode.h"
 #include "input_files.h"
+#include "models/describe.h"
 #include "progress.h"
 #include "sandboxed.h"
 #include "weights/npy.h"

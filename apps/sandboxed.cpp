@@ -1,6 +1,6 @@
 #include "sandboxed.h"
 
-#include "core/sandbox.h"
+#include "system/sandbox.h"
 #include "weights_argument.h"
 
 namespace cait::app {

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <ranges>
 
+#include "evaluate/index/indexed_images.h"
 #include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"
 #include "output.h"
-#include "search/indexed_images.h"
 
 namespace cait::app {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/knn.h"
+#include "evaluate/knn.h"
 #include "search.h"
 
 namespace cait::app {

@@ -1,8 +1,8 @@
 // `cait serve`: answers HTTP requests with models.
 #include "serve.h"
 
+#include "base/display_name.h"
 #include "class_names.h"
-#include "core/display_name.h"
 #include "serve/http/host_rule.h"
 
 namespace cait::app {

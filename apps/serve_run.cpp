@@ -13,13 +13,9 @@
 #include <map>
 #include <optional>
 
+#include "base/display_name.h"
 #include "cait/precision.h"
 #include "class_names.h"
-#include "core/cpu_limit.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
-#include "core/memory_budget.h"
-#include "core/sandbox.h"
 #include "executor.h"
 #include "input_files.h"
 #include "output.h"
@@ -28,6 +24,10 @@
 #include "serve/http/http_server.h"
 #include "serve/image_search.h"
 #include "serve/service.h"
+#include "system/cpu_limit.h"
+#include "system/file_bytes.h"
+#include "system/memory_budget.h"
+#include "system/sandbox.h"
 #include "weights_argument.h"
 
 namespace cait::app {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/atomic_file.h"
-#include "core/suggest.h"
+#include "base/suggest.h"
 #include "input_files.h"
 #include "output.h"
 #include "sandboxed.h"
+#include "system/atomic_file.h"
 #include "weights_argument.h"
 
 namespace cait::app {

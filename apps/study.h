@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/study.h"
 #include "embedding.h"
-#include "look/study.h"
 #include "named_weights.h"
 
 namespace cait::app {

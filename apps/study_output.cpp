@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "look/principal.h"
+#include "analysis/principal.h"
 #include "output.h"
 #include "study.h"
 

@@ -6,18 +6,18 @@
 #include <chrono>
 #include <numeric>
 
-#include "api/describe.h"
-#include "core/cpu_limit.h"
+#include "analysis/lbfgs.h"
+#include "analysis/principal.h"
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
 #include "eval.h"
-#include "look/lbfgs.h"
-#include "look/principal.h"
 #include "models/catalogue.h"
+#include "models/describe.h"
 #include "neighbour_side.h"
 #include "output.h"
 #include "progress.h"
 #include "study.h"
+#include "system/cpu_limit.h"
 #include "weights/weight_file.h"
 #include "weights_argument.h"
 

@@ -1,7 +1,7 @@
 // Linked into `cait-torch`: LibTorch as what runs a command's model.
 #include "executor.h"
-#include "torch/runtime.h"
-#include "torch/torch_session.h"
+#include "train/torch/runtime.h"
+#include "train/torch/torch_session.h"
 
 namespace cait::app {
 

@@ -3,10 +3,10 @@
 // Loading LibTorch takes longer than most commands do.
 #include <cstdlib>
 
-#include "core/cpu.h"
-#include "core/cpu_limit.h"
 #include "executor.h"
 #include "handoff.h"
+#include "system/cpu.h"
+#include "system/cpu_limit.h"
 #include "train.h"
 
 namespace cait::app {

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/atomic_file.h"
-#include "core/sandbox.h"
 #include "output.h"
 #include "progress.h"
+#include "system/atomic_file.h"
+#include "system/sandbox.h"
 #include "train.h"
 #include "train/distributed/launch.h"
 #include "train/distributed/world.h"

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/file_bytes.h"
 #include "output.h"
-#include "recipe/recipe_file.h"
-#include "recipe/recipe_keys.h"
+#include "system/file_bytes.h"
+#include "train/recipe/recipe_file.h"
+#include "train/recipe/recipe_keys.h"
 #include "weights_argument.h"
 
 namespace cait::app {

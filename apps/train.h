@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "command.h"
-#include "core/file_place.h"
-#include "recipe/recipe.h"
+#include "system/file_place.h"
+#include "train/recipe/recipe.h"
 
 namespace cait::app {
 

@@ -9,19 +9,19 @@
 #include <nlohmann/json.hpp>
 
 #include "cait/model.h"
-#include "core/file_bytes.h"
-#include "core/sandbox.h"
 #include "data/open_dataset.h"
 #include "data_open.h"
+#include "evaluate/evaluate_data.h"
 #include "executor.h"
-#include "measure/evaluate_data.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
-#include "recipe/recipe_file.h"
 #include "report/seed_study.h"
+#include "system/file_bytes.h"
+#include "system/sandbox.h"
 #include "train.h"
 #include "train/distributed/world.h"
+#include "train/recipe/recipe_file.h"
 #include "train/run/recipe_changes.h"
 #include "train/run/run_folder.h"
 

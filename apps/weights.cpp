@@ -9,7 +9,7 @@
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
-#include "published/weight_cache.h"
+#include "weights/published/weight_cache.h"
 
 namespace cait::app {
 

@@ -4,7 +4,7 @@
 
 #include "output.h"
 #include "progress.h"
-#include "published/resolve_weights.h"
+#include "weights/published/resolve_weights.h"
 
 namespace cait::app {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/convert.h"
-#include "core/philox.h"
+#include "base/convert.h"
+#include "base/philox.h"
 
 namespace cait {
 namespace {

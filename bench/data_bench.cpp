@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/philox.h"
 #include "cait/error.h"
-#include "core/philox.h"
 #include "data/augment/train_transform.h"
 #include "data/loader.h"
 #include "data/open_dataset.h"

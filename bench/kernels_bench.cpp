@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "core/cpu_limit.h"
-#include "core/machine.h"
 #include "kernels/dispatch.h"
 #include "kernels/parallel.h"
 #include "kernels/peak.h"
 #include "kernels/workspace.h"
+#include "system/cpu_limit.h"
+#include "system/machine.h"
 
 namespace cait::kernels {
 namespace {

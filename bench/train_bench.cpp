@@ -9,10 +9,10 @@
 
 #include "cait/model.h"
 #include "models/catalogue.h"
-#include "torch/executor.h"
-#include "torch/runtime.h"
 #include "train/optim/optimizer.h"
 #include "train/parameters.h"
+#include "train/torch/executor.h"
+#include "train/torch/runtime.h"
 
 namespace cait {
 namespace {

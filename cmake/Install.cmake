@@ -48,13 +48,13 @@ install(EXPORT cait-engine-targets NAMESPACE cait:: DESTINATION ${package_dir}
         COMPONENT development)
 
 if(TARGET cait-train)
-  set_target_properties(cait-search PROPERTIES EXPORT_NAME search)
-  foreach(library IN ITEMS cait-train cait-search)
+  set(train_libraries cait-train cait-evaluate cait-report cait-recipe)
+  foreach(library IN LISTS train_libraries)
     cait_drop_header_only(${library})
   endforeach()
   cait_packages_behind(cait-train CAIT_TRAIN_PACKAGES)
   set_target_properties(cait-train PROPERTIES EXPORT_NAME train)
-  install(TARGETS cait-train cait-search EXPORT cait-train-targets
+  install(TARGETS ${train_libraries} EXPORT cait-train-targets
           LIBRARY ${library_components} ARCHIVE COMPONENT development)
   install(EXPORT cait-train-targets NAMESPACE cait:: DESTINATION ${package_dir}
           COMPONENT development)

@@ -10,6 +10,6 @@ function(cait_embed_recipes target)
   # Edited recipes configure anew.
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
   set(source ${PROJECT_BINARY_DIR}/generated/builtin_recipes.cpp)
-  configure_file(${PROJECT_SOURCE_DIR}/src/recipe/builtin_recipes.cpp.in ${source} @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/src/train/recipe/builtin_recipes.cpp.in ${source} @ONLY)
   target_sources(${target} PRIVATE ${source})
 endfunction()

@@ -29,7 +29,7 @@ quoted() { prose "$1" | { grep -o '`[^`]*`' || true; } | tr -d '`' | sort -u; }
 everything="$(find . \( -name .git -o -name 'build*' \) -prune -o -print | sed 's|^\./||')"
 folders="$(find . -mindepth 1 -maxdepth 1 -type d ! -name '.git' ! -name 'build*' -printf '%f|' | sed 's|\.|\\.|g')"
 
-# A path may be short, as in `core/philox.h` or `isa/`: it has to be the end of one that exists.
+# A path may be short, as in `base/philox.h` or `isa/`: it has to be the end of one that exists.
 exists() { grep -qE "(^|/)$(sed 's/[.+]/\\&/g; s/\*/[^\/]*/g' <<<"${1%/}")\$" <<<"$everything"; }
 # One from the root on has to be there as it stands.
 exists_from_root() { grep -qxE "$(sed 's/[.+]/\\&/g; s/\*/[^\/]*/g' <<<"${1%/}")" <<<"$everything"; }

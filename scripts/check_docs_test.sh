@@ -15,9 +15,9 @@ chmod +x "$tree/program"
 expect() {
     local status=$1 document=$2 text=$3 found=0 output root="$tree/root"
     rm -rf "$root"
-    mkdir -p "$root/docs" "$root/src/core" "$root/tests/golden" "$root/build"
+    mkdir -p "$root/docs" "$root/src/base" "$root/tests/golden" "$root/build"
     printf '    test | lint) run ;;\n' >"$root/dev"
-    touch "$root/src/core/philox.h" "$root/tests/golden/cait.json" "$root/docs/picture.svg"
+    touch "$root/src/base/philox.h" "$root/tests/golden/cait.json" "$root/docs/picture.svg"
     printf '# Other page\n## What it does, and why\n```\n# no heading\n```\n' >"$root/docs/other.md"
     printf '# Read me\n' | tee "$root/README.md" >"$root/CONTRIBUTING.md"
     printf '# A page\n%b\n' "$text" >"$root/$document"
@@ -34,10 +34,10 @@ expect() {
 expect 0 docs/a.md 'See [the other](other.md), [why](other.md#what-it-does-and-why) and [here](#a-page).'
 expect 0 docs/a.md '![A picture](picture.svg) [up](../README.md) [web](https://example.org/x.md)'
 expect 0 docs/a.md '```\n[not a link](nowhere.md) `src/none.h`\n```'
-expect 0 docs/a.md '`src/core/philox.h`, `core/philox.h`, `src/core/*.h`, `src/core/philox.h:12`, `tests/golden/cait.json`'
+expect 0 docs/a.md '`src/base/philox.h`, `base/philox.h`, `src/base/*.h`, `src/base/philox.h:12`, `tests/golden/cait.json`'
 expect 0 docs/a.md '`runs/photos/` is the user'"'"'s; `build/cait` is made; `recipe.toml:12: a key` is a message'
 expect 0 docs/a.md '`cait predict` and `./dev lint`'
-expect 0 README.md '[a page](docs/other.md) and `src/core/`'
+expect 0 README.md '[a page](docs/other.md) and `src/base/`'
 expect 0 CHANGELOG.md '`src/gone.h` is no more'
 
 expect 1 docs/a.md 'See [the other](none.md).'
@@ -49,16 +49,16 @@ expect 1 docs/a.md '![A picture](none.svg)'
 expect 1 README.md '[a page](docs/none.md)'
 expect 1 CHANGELOG.md '[a page](docs/none.md)'
 expect 1 SECURITY.md '[a page](docs/none.md)'
-expect 1 docs/a.md '`src/core/none.h`'
+expect 1 docs/a.md '`src/base/none.h`'
 expect 1 docs/a.md '`none.h`'
 expect 1 docs/a.md '`src/none/`'
-expect 1 docs/a.md '`src/core/none`'
+expect 1 docs/a.md '`src/base/none`'
 expect 1 docs/a.md '`tests/golden/none.json`'
 expect 1 docs/a.md '`docs/None.svg`'
-expect 1 docs/a.md '`src/core/none.h:12`'
-expect 1 README.md '`src/core/none.h`'
+expect 1 docs/a.md '`src/base/none.h:12`'
+expect 1 README.md '`src/base/none.h`'
 expect 1 CONTRIBUTING.md '`none/`'
-expect 1 tests/golden/README.md '`src/core/none.h`'
+expect 1 tests/golden/README.md '`src/base/none.h`'
 expect 1 docs/a.md '`./dev fly`'
 expect 1 docs/a.md '`cait fly`'
 

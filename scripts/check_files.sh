@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds the two ways to a file: what is read is opened by src/core/open_file.h (or mapped_file.h and
-# file_bytes.h on top of it), what is written goes through src/core/atomic_file.h or, where it grows,
+# Holds the two ways to a file: what is read is opened by src/system/open_file.h (or mapped_file.h and
+# file_bytes.h on top of it), what is written goes through src/system/atomic_file.h or, where it grows,
 # growing_file.h. Whatever opens files by itself stands below, with its reason.
 # Usage: check_files.sh [root]. Prints "file:line: text" for each stray and then exits with 1.
 set -euo pipefail
@@ -8,21 +8,21 @@ cd "${1:-$(dirname "$0")/..}"
 
 # file: why it may
 allowed='
-src/core/open_file.cpp: the way in
-src/core/atomic_file.cpp: the way out
-src/core/growing_file.cpp: the way out for what grows
-src/core/folder.cpp: what lies in a folder, for those three
-src/core/folder.h: declares it
-src/core/file_place.cpp: a path or a name below a folder, for those three
-src/core/file_place.h: declares it
-src/core/machine.cpp: /proc and /sys
-src/core/cpu_limit.cpp: /proc and /sys
-src/core/cgroup.cpp: /proc and /sys
-src/core/own_memory.cpp: /proc
-src/core/sandbox.cpp: names places, opens nothing
+src/system/open_file.cpp: the way in
+src/system/atomic_file.cpp: the way out
+src/system/growing_file.cpp: the way out for what grows
+src/system/folder.cpp: what lies in a folder, for those three
+src/system/folder.h: declares it
+src/system/file_place.cpp: a path or a name below a folder, for those three
+src/system/file_place.h: declares it
+src/system/machine.cpp: /proc and /sys
+src/system/cpu_limit.cpp: /proc and /sys
+src/system/cgroup.cpp: /proc and /sys
+src/system/own_memory.cpp: /proc
+src/system/sandbox.cpp: names places, opens nothing
 apps/output.cpp: /dev/null in place of closed descriptors
 src/train/memory_forecast.cpp: /proc
-src/fetch/download.cpp: a .part file grows and is locked
+src/system/download/download.cpp: a .part file grows and is locked
 src/data/pack.cpp: locks a folder
 src/serve/access_log.cpp: grows
 src/train/run/run_folder.cpp: the lock

@@ -11,8 +11,8 @@ failures=0
 expect() {
     local status=$1 file=$2 line=$3 found=0 output
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/src/core" "$tree/$(dirname "$file")"
-    echo '#include <vector>' >"$tree/src/core/clean.h"
+    mkdir -p "$tree/src/base" "$tree/$(dirname "$file")"
+    echo '#include <vector>' >"$tree/src/base/clean.h"
     printf '// A file.\n%s\n' "$line" >"$tree/$file"
     output="$("$check" "$tree")" || found=$?
     if [[ $found -ne $status ]]; then
@@ -27,8 +27,8 @@ expect() {
 expect 0 src/weights/a.cpp 'const MappedFile file = MappedFile::open(path);'
 expect 0 src/weights/a.cpp 'const TensorFile file = TensorFile::open(path);'
 expect 0 src/weights/a.cpp 'reader.open(path); reader->open(path);'
-expect 0 src/core/open_file.cpp 'const int fd = ::open(path, O_RDONLY);'
-expect 0 src/core/atomic_file.cpp 'const int fd = ::openat(folder, name, O_WRONLY);'
+expect 0 src/system/open_file.cpp 'const int fd = ::open(path, O_RDONLY);'
+expect 0 src/system/atomic_file.cpp 'const int fd = ::openat(folder, name, O_WRONLY);'
 expect 0 tests/a.cpp 'std::ifstream file(path);'
 
 expect 1 src/weights/a.cpp 'std::ifstream file(path);'
@@ -40,8 +40,8 @@ expect 1 apps/a.cpp 'FILE* file = fopen(path, "rb");'
 expect 1 src/serve/http/a.cpp 'const int fd = ::open(path, O_RDONLY);'
 expect 1 src/serve/http/a.cpp 'return ::openat(folder, name, O_RDONLY);'
 expect 1 src/serve/http/a.cpp 'return ::creat(name, 0600);'
-expect 1 src/core/a.cpp 'const int fd = mkstemp(name);'
-expect 1 src/core/open_file_other.cpp 'const int fd = ::open(path, O_RDONLY);'
+expect 1 src/base/a.cpp 'const int fd = mkstemp(name);'
+expect 1 src/system/open_file_other.cpp 'const int fd = ::open(path, O_RDONLY);'
 
 found=0
 rm -rf "${tree:?}"/*

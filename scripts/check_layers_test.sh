@@ -10,8 +10,8 @@ failures=0
 expect() {
     local status=$1 file=$2 line=$3 found=0 output
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/src/core" "$tree/$(dirname "$file")"
-    echo '#include <vector>' >"$tree/src/core/clean.h"
+    mkdir -p "$tree/src/base" "$tree/$(dirname "$file")"
+    echo '#include <vector>' >"$tree/src/base/clean.h"
     printf '// A file.\n%s\n' "$line" >"$tree/$file"
     output="$("$check" "$tree")" || found=$?
     if [[ $found -ne $status ]]; then
@@ -23,16 +23,15 @@ expect() {
     fi
 }
 
-expect 0 src/graph/a.cpp '#include "core/philox.h"'
+expect 0 src/graph/a.cpp '#include "base/philox.h"'
 expect 0 src/graph/a.cpp '#include "cait/error.h"'
-expect 0 src/walkers/a.cpp '#include "weights/safetensors.h"'
-expect 0 src/torch/a.cpp '#include <torch/torch.h>'
-expect 0 src/torch/a.cpp '#include "torch/walker.h"'
-expect 0 src/kernels/a.cpp '#include <oneapi/dnnl/dnnl.hpp>'
-expect 0 src/torch/a.cpp '#include <oneapi/dnnl/dnnl.hpp>'
-expect 0 src/fetch/a.cpp '#include <curl/curl.h>'
+expect 0 src/graph/a.cpp '#include "weights/safetensors.h"'
+expect 0 src/train/torch/a.cpp '#include <torch/torch.h>'
+expect 0 src/train/a.cpp '#include "train/torch/walker.h"'
+expect 0 src/train/torch/a.cpp '#include <oneapi/dnnl/dnnl.hpp>'
+expect 0 src/system/download/a.cpp '#include <curl/curl.h>'
 expect 0 src/kernels/avx512/a.cpp '#include "kernels/gemm.h"'
-expect 0 src/train/a.cpp '#include "prepare/preparation.h"'
+expect 0 src/train/a.cpp '#include "image/preparer.h"'
 expect 0 apps/torch_main.cpp '#include <ATen/ATen.h>'
 expect 0 include/cait/a.h '#include <cstdint>'
 
@@ -41,27 +40,39 @@ expect 0 apps/a.cpp 'print_out("{}\n", name); std::snprintf(buffer, 8, "x");'
 
 expect 1 apps/a.cpp 'fmt::print(stderr, "{}\n", name);'
 expect 1 apps/a.cpp '    std::cout << name;'
-expect 1 src/core/a.cpp 'printf("%d", 1);'
-expect 1 src/core/a.h '#include "graph/builder.h"'
-expect 1 src/core/a.h '#  include "graph/builder.h"  // why not'
-expect 1 src/core/a.h '#include <graph/builder.h>'
+expect 1 src/base/a.cpp 'printf("%d", 1);'
+expect 1 src/base/a.h '#include "graph/builder.h"'
+expect 1 src/base/a.h '#  include "graph/builder.h"  // why not'
+expect 1 src/base/a.h '#include <graph/builder.h>'
 expect 1 src/weights/a.cpp '#include "graph/graph.h"'
-expect 1 src/models/a.cpp '#include "weights/safetensors.h"'
-expect 1 src/measure/a.cpp '#include "report/html.h"'
-expect 1 src/prepare/a.cpp '#include "data/loader.h"'
+expect 1 src/models/a.cpp '#include "engine/plan.h"'
+expect 1 src/evaluate/a.cpp '#include "report/html.h"'
+expect 1 src/image/a.cpp '#include "data/loader.h"'
 expect 1 src/data/a.cpp '#include <curl/curl.h>'
-expect 1 src/api/a.cpp '#include "train/loop.h"'
+expect 1 src/models/a.cpp '#include "train/loop.h"'
 expect 1 src/graph/a.cpp '#include <torch/torch.h>'
 expect 1 src/graph/a.cpp '#include <c10/util/Half.h>'
-expect 1 src/graph/a.cpp '#include "torch/walker.h"'
-expect 1 src/walkers/a.cpp '#include <dnnl.hpp>'
+expect 1 src/graph/a.cpp '#include "train/torch/walker.h"'
+expect 1 src/train/recipe/a.cpp '#include <torch/torch.h>'
+expect 1 src/system/a.cpp '#include <curl/curl.h>'
+expect 1 src/kernels/a.cpp '#include <dnnl.hpp>'
 expect 1 src/train/a.cpp '#include <oneapi/dnnl/dnnl.hpp>'
 expect 1 apps/models.cpp '#include <torch/torch.h>'
-expect 1 include/cait/a.h '#include "core/philox.h"'
+expect 1 include/cait/a.h '#include "base/philox.h"'
 expect 1 include/cait/a.h '#include <fmt/format.h>'
 expect 1 include/cait/a.h '#include <unistd.h>'
-expect 1 src/core/a.cpp '#include "philox.h"'
-expect 1 src/core/a.cpp '#include "newfolder/a.h"'
+expect 1 src/base/a.cpp '#include "philox.h"'
+expect 1 src/base/a.cpp '#include "newfolder/a.h"'
+
+# A permission that nobody in a whole tree uses.
+rm -rf "${tree:?}"/*
+mkdir -p "$tree/src/base"
+echo '#include <vector>' >"$tree/src/base/clean.h"
+touch "$tree/src/CMakeLists.txt"
+if output="$("$check" "$tree")" || [[ $output != *"system need not include base"* ]]; then
+    echo "a tree that uses no permission: expected 'system need not include base', found '$output'"
+    failures=$((failures + 1))
+fi
 
 [[ $failures -eq 0 ]] || exit 1
 echo "check_layers.sh: all cases as expected"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/display_name.h"
+#include "base/display_name.h"
 
 namespace cait {
 

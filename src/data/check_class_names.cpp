@@ -4,8 +4,8 @@
 
 #include <string_view>
 
+#include "base/utf8.h"
 #include "cait/error.h"
-#include "core/utf8.h"
 
 namespace cait {
 

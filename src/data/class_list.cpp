@@ -7,9 +7,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/display_name.h"
+#include "base/suggest.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/suggest.h"
 #include "data/check_class_names.h"
 #include "data/text_lines.h"
 

@@ -5,11 +5,11 @@
 
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "data/forwarding_dataset.h"
 #include "image/codec/image_name.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

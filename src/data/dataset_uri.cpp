@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/display_name.h"
+#include "base/suggest.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/suggest.h"
 
 namespace cait {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/file_bytes.h"
 #include "data/levels.h"
 #include "data/sources/csv_reader.h"
 #include "data/split.h"
+#include "system/atomic_file.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "core/file_place.h"
 #include "data/dataset.h"
+#include "system/file_place.h"
 
 namespace cait {
 

@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "data/forwarding_dataset.h"
 #include "data/sources/csv_reader.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/memory_budget.h"
 #include "data/sample_reader.h"
+#include "system/memory_budget.h"
 
 namespace cait {
 

@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 
-#include "core/cpu_limit.h"
 #include "data/bad_images.h"
 #include "data/batch.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
+#include "system/cpu_limit.h"
 
 namespace cait {
 

@@ -7,9 +7,9 @@
 #include <array>
 #include <filesystem>
 
+#include "base/display_name.h"
+#include "base/suggest.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/suggest.h"
 #include "data/check_class_names.h"
 #include "data/levels.h"
 #include "data/sources/cifar.h"

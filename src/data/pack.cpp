@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "cait/error.h"
-#include "core/atomic_file.h"
 #include "data/shuffle.h"
 #include "data/sources/tar_archive.h"
 #include "data/sources/tar_shards.h"
 #include "image/codec/encode.h"
+#include "system/atomic_file.h"
 
 namespace cait {
 

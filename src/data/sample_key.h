@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/philox.h"
+#include "base/philox.h"
 
 namespace cait {
 

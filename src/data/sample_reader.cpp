@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
-#include "core/file_guard.h"
+#include "system/file_guard.h"
 
 namespace cait {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "base/philox.h"
 #include "cait/error.h"
-#include "core/philox.h"
 #include "data/shuffle.h"
 
 namespace cait {

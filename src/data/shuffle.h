@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "core/philox.h"
+#include "base/philox.h"
 
 namespace cait {
 

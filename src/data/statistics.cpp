@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "cait/error.h"
-#include "core/file_guard.h"
 #include "data/parallel.h"
+#include "system/file_guard.h"
 
 namespace cait {
 

@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "core/cpu_limit.h"
 #include "data/bad_images.h"
 #include "data/dataset.h"
+#include "system/cpu_limit.h"
 
 namespace cait {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/counted_memory.h"
-#include "core/file_bytes.h"
+#include "system/counted_memory.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/convert.h"
 #include "cait/error.h"
-#include "core/convert.h"
 #include "engine/steps/steps.h"
 #include "engine/strided.h"
 

@@ -10,8 +10,8 @@
 #include "engine/frame.h"
 #include "engine/weight_store.h"
 #include "graph/graph.h"
+#include "graph/initialize.h"
 #include "graph/liveness.h"
-#include "walkers/initialize.h"
 
 namespace cait::engine {
 

@@ -7,12 +7,12 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/content_hash.h"
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/content_hash.h"
-#include "core/display_name.h"
-#include "core/open_file.h"
 #include "kernels/dispatch.h"
+#include "system/atomic_file.h"
+#include "system/open_file.h"
 
 namespace cait::engine {
 
@@ -152,7 +152,7 @@ PackedFile::Opened PackedFile::open(const std::filesystem::path& path) try {
 }
 
 bool PackedFile::may_replace(const std::filesystem::path& path) {
-    // What is no regular file is never replaced, see core/output_place.h.
+    // What is no regular file is never replaced, see system/output_place.h.
     if (!std::filesystem::is_regular_file(path)) return true;
     OpenFile file(path);
     Head head;

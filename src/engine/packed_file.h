@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "core/mapped_file.h"
 #include "kernels/packed_matrix.h"
+#include "system/mapped_file.h"
 
 namespace cait::engine {
 

@@ -15,8 +15,8 @@
 
 #include "engine/compiler.h"
 #include "graph/graph.h"
+#include "graph/initialize.h"
 #include "kernels/thread_pool.h"
-#include "walkers/initialize.h"
 
 namespace cait::engine {
 

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "base/content_hash.h"
 #include "cait/error.h"
-#include "core/content_hash.h"
 #include "kernels/dispatch.h"
 
 namespace cait::engine {

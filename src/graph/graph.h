@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/image_size.h"
+#include "base/position_rule.h"
 #include "cait/tensor.h"
-#include "core/image_size.h"
-#include "core/position_rule.h"
 #include "graph/init.h"
 #include "graph/ops.h"
 

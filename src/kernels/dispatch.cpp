@@ -1,6 +1,6 @@
 #include "kernels/dispatch.h"
 
-#include "core/isa.h"
+#include "system/isa.h"
 
 namespace cait::kernels {
 

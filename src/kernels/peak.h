@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/isa.h"
+#include "system/isa.h"
 
 namespace cait::kernels {
 

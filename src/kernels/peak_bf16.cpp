@@ -1,8 +1,8 @@
 // The roofs of bfloat16 products. Target attributes let any x86-64 compiler build them; they run
-// only where core/isa.h found the instructions.
+// only where system/isa.h found the instructions.
 #include "cait/error.h"
-#include "core/tile_trial.h"
 #include "kernels/peak.h"
+#include "system/tile_trial.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/rename.h"
+#include "base/rename.h"
 #include "graph/builder.h"
 #include "models/settings.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "core/suggest.h"
+#include "base/suggest.h"
 
 namespace cait {
 

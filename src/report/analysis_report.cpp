@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "report/html.h"
 #include "report/report_parts.h"
+#include "system/atomic_file.h"
 
 namespace cait {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "core/atomic_file.h"
 #include "image/codec/encode.h"
 #include "image/draw/draw.h"
 #include "report/chart_frame.h"
 #include "report/html.h"
+#include "system/atomic_file.h"
 
 namespace cait {
 

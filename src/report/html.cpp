@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
 #include "image/codec/encode.h"
 
 namespace cait {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/file_bytes.h"
+#include "system/atomic_file.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/growing_file.h"
+#include "system/growing_file.h"
 
 namespace cait {
 

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-#include "core/atomic_file.h"
 #include "image/draw/draw.h"
 #include "report/html.h"
 #include "report/line_chart.h"
 #include "report/report_parts.h"
+#include "system/atomic_file.h"
 
 namespace cait {
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/file_place.h"
 #include "data/dataset.h"
+#include "evaluate/disagreement.h"
+#include "evaluate/metrics.h"
 #include "image/image.h"
-#include "measure/disagreement.h"
-#include "measure/metrics.h"
 #include "report/metrics_log.h"
+#include "system/file_place.h"
 
 namespace cait {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/growing_file.h"
 #include "image/image.h"
+#include "system/growing_file.h"
 
 namespace cait {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "core/printable.h"
+#include "base/printable.h"
 
 namespace cait::serve {
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "evaluate/index/flat_index.h"
+#include "evaluate/nearest.h"
 #include "image/draw/draw.h"
-#include "search/flat_index.h"
-#include "search/nearest.h"
 
 namespace cait::serve {
 

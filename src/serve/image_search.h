@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "evaluate/embedded_set.h"
+#include "evaluate/index/indexed_images.h"
+#include "evaluate/knn.h"
+#include "evaluate/similarity.h"
 #include "image/image.h"
-#include "measure/knn.h"
-#include "search/embedded_set.h"
-#include "search/indexed_images.h"
-#include "search/similarity.h"
 #include "serve/engine/served_model.h"
 
 namespace cait::serve {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/memory_budget.h"
 #include "serve/http/message.h"
+#include "system/memory_budget.h"
 
 namespace cait::serve {
 

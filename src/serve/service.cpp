@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "core/display_name.h"
+#include "base/display_name.h"
 #include "image/codec/decode.h"
 #include "serve/image_search.h"
 #include "serve/memory_account.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "torch/executor.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -4,9 +4,9 @@
 
 #include "cait/error.h"
 #include "data/levels.h"
-#include "measure/embed.h"
-#include "search/kmeans.h"
-#include "session/engine_executor.h"
+#include "engine/engine_executor.h"
+#include "evaluate/embed.h"
+#include "evaluate/kmeans.h"
 
 namespace cait {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/convert.h"
 #include "cait/error.h"
-#include "core/convert.h"
 #include "weights/npy.h"
 #include "weights/weight_file.h"
 

@@ -4,7 +4,7 @@
 // moved along with the image.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <filesystem>
 #include <span>

@@ -2,15 +2,15 @@
 // of two passes (cosub), and token labels. Computed in float32 whatever the model computes in.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "models/catalogue.h"
-#include "recipe/recipe.h"
-#include "torch/executor.h"
+#include "train/recipe/recipe.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 

@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "cait/error.h"
-#include "recipe/recipe_keys.h"
-#include "torch/device.h"
 #include "train/optim/schedule.h"
+#include "train/recipe/recipe_keys.h"
 #include "train/run_plan.h"
+#include "train/torch/device.h"
 
 namespace cait {
 

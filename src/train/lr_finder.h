@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "recipe/recipe.h"
 #include "report/lr_finder_chart.h"
 #include "train/distributed/world.h"
+#include "train/recipe/recipe.h"
 #include "train/trainer.h"
 
 namespace cait {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/cpu_limit.h"
-#include "core/own_memory.h"
 #include "models/catalogue.h"
+#include "system/cpu_limit.h"
+#include "system/own_memory.h"
 
 namespace cait {
 

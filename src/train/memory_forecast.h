@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cait/model.h"
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 #include "train/training_step.h"
 
 namespace cait {

@@ -2,7 +2,7 @@
 // Vision Transformers", Jiang et al. 2021 (arXiv 2104.10858), as VOLO's code draws them.
 #pragma once
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "graph/graph.h"
 
 namespace cait {

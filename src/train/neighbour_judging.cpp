@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/embed.h"
-#include "search/nearest.h"
+#include "evaluate/embed.h"
+#include "evaluate/nearest.h"
 
 namespace cait {
 

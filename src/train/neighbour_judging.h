@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "cait/model.h"
-#include "core/executor.h"
 #include "data/dataset.h"
-#include "measure/metrics.h"
-#include "recipe/recipe.h"
+#include "evaluate/metrics.h"
+#include "models/executor.h"
 #include "train/distributed/process_group.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

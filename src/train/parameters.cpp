@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "torch/convert.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 

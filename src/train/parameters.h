@@ -1,7 +1,7 @@
 // The weights of a model as training sees them: which of them learn, how fast, and which decay.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <map>
 #include <span>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "recipe/recipe.h"
-#include "torch/executor.h"
+#include "train/recipe/recipe.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 

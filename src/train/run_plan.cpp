@@ -11,13 +11,13 @@
 #include "data/levels.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
-#include "recipe/recipe_data.h"
-#include "torch/runtime.h"
 #include "train/class_weights.h"
 #include "train/cluster_labels.h"
 #include "train/optim/schedule.h"
+#include "train/recipe/recipe_data.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
+#include "train/torch/runtime.h"
 #include "train/training_model.h"
 
 namespace cait {

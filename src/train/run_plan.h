@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "recipe/recipe.h"
 #include "train/memory_forecast.h"
+#include "train/recipe/recipe.h"
 #include "train/run/run_state.h"
 #include "train/training_data.h"
 #include "train/training_step.h"

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "cait/error.h"
-#include "session/engine_executor.h"
-#include "torch/convert.h"
-#include "torch/torch_session.h"
+#include "engine/engine_executor.h"
+#include "train/torch/convert.h"
+#include "train/torch/torch_session.h"
 
 namespace cait {
 

@@ -1,7 +1,7 @@
 // The model that a student learns from: loaded once, run on the student's own batches, frozen.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "cait/train.h"
-#include "core/executor.h"
 #include "data/sample_key.h"
 #include "graph/graph.h"
 #include "models/catalogue.h"
-#include "recipe/recipe.h"
+#include "models/executor.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "cait/train.h"
-#include "recipe/recipe.h"
 #include "train/distributed/world.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -8,9 +8,9 @@
 #include "data/holdout.h"
 #include "data/open_dataset.h"
 #include "data/statistics.h"
-#include "prepare/preparer.h"
-#include "recipe/batch_mixing.h"
-#include "recipe/recipe_data.h"
+#include "image/preparer.h"
+#include "train/recipe/batch_mixing.h"
+#include "train/recipe/recipe_data.h"
 
 namespace cait {
 

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "cait/model.h"
-#include "core/file_place.h"
 #include "data/loader.h"
 #include "graph/graph.h"
-#include "recipe/recipe.h"
+#include "system/file_place.h"
 #include "train/label_maps.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -3,7 +3,7 @@
 
 #include "cait/model.h"
 #include "data/dataset.h"
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -8,13 +8,13 @@
 #include <limits>
 
 #include "cait/error.h"
-#include "core/file_guard.h"
 #include "models/catalogue.h"
-#include "torch/convert.h"
+#include "system/file_guard.h"
 #include "train/bad_tensor.h"
 #include "train/distributed/batch_norm_sync.h"
 #include "train/mix_token.h"
 #include "train/optim/clip.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 

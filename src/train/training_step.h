@@ -10,8 +10,6 @@
 
 #include "cait/model.h"
 #include "data/batch.h"
-#include "recipe/recipe.h"
-#include "torch/executor.h"
 #include "train/distributed/gradient_sync.h"
 #include "train/distributed/process_group.h"
 #include "train/label_maps.h"
@@ -19,7 +17,9 @@
 #include "train/optim/ema.h"
 #include "train/optim/optimizer.h"
 #include "train/parameters.h"
+#include "train/recipe/recipe.h"
 #include "train/teacher.h"
+#include "train/torch/executor.h"
 #include "train/views/view_learning.h"
 
 namespace cait {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/digest.h"
-#include "core/printable.h"
+#include "system/digest.h"
 #include "weights/metadata_json.h"
 #include "weights/safetensors.h"
 

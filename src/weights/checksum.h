@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "core/file_place.h"
+#include "system/file_place.h"
 #include "weights/weight_file.h"
 
 namespace cait {

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/convert.h"
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/convert.h"
-#include "core/printable.h"
 #include "weights/match_position.h"
 #include "weights/non_finite.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/position_rule.h"
+#include "base/rename.h"
 #include "cait/tensor.h"
-#include "core/position_rule.h"
-#include "core/rename.h"
 #include "weights/weight_file.h"
 
 namespace cait {

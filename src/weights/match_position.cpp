@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/convert.h"
+#include "base/convert.h"
 #include "weights/patch_mixing.h"
 #include "weights/position_embedding.h"
 

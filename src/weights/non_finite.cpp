@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/convert.h"
+#include "base/convert.h"
 
 namespace cait {
 

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/convert.h"
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/convert.h"
-#include "core/mapped_file.h"
-#include "core/printable.h"
+#include "system/atomic_file.h"
+#include "system/mapped_file.h"
 #include "weights/byte_reader.h"
 
 namespace cait {

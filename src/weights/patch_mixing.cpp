@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/convert.h"
 #include "cait/error.h"
-#include "core/convert.h"
 #include "weights/position_embedding.h"
 
 namespace cait {

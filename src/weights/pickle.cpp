@@ -7,8 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/printable.h"
 #include "weights/byte_reader.h"
 #include "weights/pickle_builder.h"
 #include "weights/pickle_text.h"

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/printable.h"
 
 namespace cait {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/convert.h"
 #include "cait/error.h"
-#include "core/convert.h"
 
 namespace cait {
 

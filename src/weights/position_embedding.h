@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "base/position_rule.h"
 #include "cait/tensor.h"
-#include "core/position_rule.h"
 
 namespace cait {
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/printable.h"
 #include "weights/byte_reader.h"
 #include "weights/pickle.h"
 #include "weights/state_dict.h"

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/mapped_file.h"
-#include "core/printable.h"
+#include "system/atomic_file.h"
+#include "system/mapped_file.h"
 #include "weights/byte_reader.h"
 #include "weights/metadata_json.h"
 #include "weights/safetensors_header.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_place.h"
+#include "system/file_place.h"
 #include "weights/weight_file.h"
 
 namespace cait {

@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/memory_budget.h"
-#include "core/printable.h"
+#include "system/memory_budget.h"
 #include "weights/metadata_json.h"
 
 namespace cait {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/printable.h"
 
 namespace cait {
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/file_guard.h"
-#include "core/mapped_file.h"
-#include "core/printable.h"
+#include "system/file_guard.h"
+#include "system/mapped_file.h"
 #include "weights/byte_reader.h"
 #include "weights/checksum.h"
 #include "weights/weight_file.h"

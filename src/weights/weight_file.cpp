@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/mapped_file.h"
+#include "system/mapped_file.h"
 #include "weights/byte_reader.h"
 #include "weights/checksum.h"
 #include "weights/pytorch_file.h"

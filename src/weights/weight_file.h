@@ -14,7 +14,7 @@
 namespace cait {
 
 // In a file that was opened the tensor is usually a view of mapped memory and need not be aligned
-// for its dtype: read it through convert() of core/convert.h.
+// for its dtype: read it through convert() of base/convert.h.
 struct NamedTensor {
     std::string name;
     Tensor tensor;

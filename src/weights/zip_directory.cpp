@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/printable.h"
 #include "cait/error.h"
-#include "core/printable.h"
 #include "weights/byte_reader.h"
 
 namespace cait {

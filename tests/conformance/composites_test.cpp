@@ -7,15 +7,15 @@
 #include <iterator>
 #include <set>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "engine/plan.h"
 #include "graph/builder.h"
 #include "graph/fuse.h"
+#include "graph/reference.h"
 #include "support/near.h"
 #include "support/small_models.h"
-#include "torch/convert.h"
-#include "torch/executor.h"
-#include "walkers/reference.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "models/catalogue.h"
 #include "support/near.h"
-#include "torch/convert.h"
-#include "torch/dropout_mask.h"
-#include "torch/executor.h"
+#include "train/torch/convert.h"
+#include "train/torch/dropout_mask.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

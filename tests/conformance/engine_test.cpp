@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "engine/plan.h"
+#include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"
 #include "support/small_models.h"
-#include "walkers/reference.h"
 
 namespace cait {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/catalogue.h"
-#include "torch/executor.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

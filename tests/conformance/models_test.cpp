@@ -6,15 +6,15 @@
 #include <filesystem>
 
 #include "cait/train.h"
+#include "graph/constants.h"
+#include "graph/initialize.h"
 #include "graph/lower.h"
+#include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"
 #include "support/small_models.h"
-#include "torch/convert.h"
-#include "torch/executor.h"
-#include "walkers/constants.h"
-#include "walkers/initialize.h"
-#include "walkers/reference.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

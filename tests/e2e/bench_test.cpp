@@ -6,7 +6,7 @@
 
 #include "cait/model.h"
 #include "e2e/tiny_models.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace cait::e2e {
 namespace {

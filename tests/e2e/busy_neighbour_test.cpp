@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cait/model.h"
-#include "core/cpu_limit.h"
 #include "e2e/train_run.h"
+#include "system/cpu_limit.h"
 
 namespace cait::e2e {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "base/philox.h"
 #include "cait/model.h"
-#include "core/philox.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 #include "weights/npy.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/philox.h"
 #include "cait/model.h"
-#include "core/philox.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/content_hash.h"
 #include "cait/model.h"
-#include "core/content_hash.h"
 #include "e2e/tiny_models.h"
 #include "support/broken_images.h"
 #include "support/source_path.h"

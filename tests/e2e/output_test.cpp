@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cait/model.h"
-#include "core/printable.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 #include "weights/safetensors.h"

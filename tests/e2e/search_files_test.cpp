@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "e2e/tiny_models.h"
 #include "support/source_path.h"
 #include "unit/data/support.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/printable.h"
+#include "base/printable.h"
 #include "e2e/tiny_models.h"
 #include "e2e/train_run.h"
 

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "e2e/command.h"
 #include "image/codec/encode.h"
 #include "weights/safetensors.h"

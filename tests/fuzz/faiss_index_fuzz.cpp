@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cait/error.h"
-#include "search/index_file.h"
+#include "evaluate/index/index_file.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "cait/error.h"
-#include "search/flat_index.h"
+#include "evaluate/index/flat_index.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {

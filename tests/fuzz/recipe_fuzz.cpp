@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "cait/error.h"
-#include "recipe/recipe_file.h"
-#include "recipe/recipe_keys.h"
+#include "train/recipe/recipe_file.h"
+#include "train/recipe/recipe_keys.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

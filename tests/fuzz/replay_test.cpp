@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <set>
 
-#include "core/file_bytes.h"
 #include "fuzz/targets.h"
 #include "support/source_path.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 namespace {

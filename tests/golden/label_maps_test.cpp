@@ -7,8 +7,8 @@
 
 #include "data/open_dataset.h"
 #include "golden/golden_case.h"
-#include "torch/convert.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
+#include "train/torch/convert.h"
 #include "unit/data/support.h"
 #include "weights/npy.h"
 

@@ -5,8 +5,8 @@
 #include "data/augment/mixup.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
-#include "torch/convert.h"
 #include "train/losses.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 namespace {

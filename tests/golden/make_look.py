@@ -1,6 +1,6 @@
 """Writes data/look.json: principal components by NumPy, t-SNE and logistic regression by scikit-learn.
 
-The inputs are a function of pattern.py's uniform(), as in tests/unit/look/look_pattern.h: three groups of
+The inputs are a function of pattern.py's uniform(), as in tests/unit/analysis/look_pattern.h: three groups of
 vectors around centres of their own. t-SNE is the exact method in float64, started from the same principal
 components as ours; a second case is its gradient by NumPy at fixed places.
 """

@@ -1,7 +1,7 @@
 """Writes data/neighbours.json: kNN accuracy, retrieval scores and the conditional score by NumPy.
 
 2,000 vectors and their labels are a function of pattern.py's uniform(), as in
-tests/unit/search/neighbours_golden_test.cpp. "ties" has entries of +-1/8 in 64 dimensions: unit
+tests/unit/evaluate/neighbours_golden_test.cpp. "ties" has entries of +-1/8 in 64 dimensions: unit
 vectors whose inner products are multiples of 1/32 and exact in any order of summation, so that
 hundreds of rows tie. "smooth" has none. Everything is sorted by (similarity, row) in float64.
 """

@@ -1,4 +1,4 @@
-"""Attention rollout of small maps in NumPy, for tests/unit/inside/rollout_test.cpp.
+"""Attention rollout of small maps in NumPy, for tests/unit/analysis/rollout_test.cpp.
 
 Three blocks, two heads, five tokens. Score (l, h, i, k) is sin(1 + 7 l + 3 h + 2 i + k * k), a row of
 a map its softmax. Prints the row of the first token of the product over the blocks, last one first, of

@@ -1,6 +1,6 @@
-// Every family against the public reference, through the engine and the LibTorch walker. The bound is tighter than
-// the 1e-4 that the project promises: a LayerNorm epsilon of 1e-5 instead of 1e-6 moves logits by
-// 1e-5 to 5e-5 of their spread only.
+// Every family against the public reference, through the engine and the LibTorch walker. The bound
+// is tighter than the 1e-4 that the project promises: a LayerNorm epsilon of 1e-5 instead of 1e-6
+// moves logits by 1e-5 to 5e-5 of their spread only.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,12 +9,12 @@
 #include "engine/plan.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
+#include "graph/constants.h"
 #include "graph/lower.h"
 #include "models/catalogue.h"
 #include "support/near.h"
-#include "torch/convert.h"
-#include "torch/executor.h"
-#include "walkers/constants.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

@@ -1,7 +1,7 @@
 // Inputs of make_beyond_labels.py: numbers() of that script, in float64 on float32 values.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <string>
 

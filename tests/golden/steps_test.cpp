@@ -11,11 +11,11 @@
 #include "golden/pattern.h"
 #include "models/catalogue.h"
 #include "support/case_count.h"
-#include "torch/convert.h"
+#include "support/temporary_folder.h"
 #include "train/mix_token.h"
 #include "train/optim/schedule.h"
+#include "train/torch/convert.h"
 #include "train/training_step.h"
-#include "unit/core/temporary_folder.h"
 
 namespace cait {
 namespace {

@@ -9,8 +9,8 @@
 #include "golden/pattern.h"
 #include "models/catalogue.h"
 #include "support/near.h"
-#include "torch/convert.h"
-#include "torch/executor.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
 #include "weights/weight_file.h"
 
 namespace cait {

@@ -5,7 +5,7 @@
 #include "golden/golden_case.h"
 #include "golden/numbers.h"
 #include "models/projection_head.h"
-#include "torch/executor.h"
+#include "train/torch/executor.h"
 #include "train/views/dino_loss.h"
 #include "train/views/instance_loss.h"
 #include "train/views/memory.h"

@@ -6,8 +6,8 @@
 #include "golden/golden_case.h"
 #include "golden/numbers.h"
 #include "models/catalogue.h"
-#include "torch/convert.h"
 #include "train/optim/schedule.h"
+#include "train/torch/convert.h"
 #include "train/training_step.h"
 
 namespace cait {

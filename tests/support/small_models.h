@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/philox.h"
+#include "base/philox.h"
+#include "graph/initialize.h"
 #include "models/catalogue.h"
-#include "walkers/initialize.h"
 
 namespace cait::test {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "data/augment/random_crop.h"
 
 namespace cait {

@@ -8,14 +8,14 @@
 #include <optional>
 #include <span>
 
-#include "core/image_size.h"
+#include "base/image_size.h"
 #include "data/augment/colour_jitter.h"
 #include "data/augment/random_crop.h"
 #include "data/sample_key.h"
 #include "image/image.h"
+#include "image/normalise.h"
 #include "image/ops/blur.h"
 #include "image/ops/resize.h"
-#include "prepare/normalise.h"
 
 namespace cait {
 

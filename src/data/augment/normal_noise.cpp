@@ -4,8 +4,8 @@
 #include <bit>
 #include <numbers>
 
-#include "core/isa.h"
-#include "core/philox_lanes.h"
+#include "base/philox_lanes.h"
+#include "system/isa.h"
 
 namespace cait {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "image/image.h"
 #include "image/ops/affine.h"
 #include "image/ops/blur.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "data/augment/operation.h"
 
 namespace cait {

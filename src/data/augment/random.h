@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "data/shuffle.h"
 
 namespace cait {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "data/augment/operation.h"
 #include "data/augment/random_crop.h"
 

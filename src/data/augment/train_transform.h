@@ -13,10 +13,10 @@
 #include "data/augment/random_crop.h"
 #include "data/augment/random_erasing.h"
 #include "data/sample_key.h"
+#include "image/evaluation_transform.h"
 #include "image/image.h"
+#include "image/normalise.h"
 #include "image/ops/resize.h"
-#include "prepare/evaluation_transform.h"
-#include "prepare/normalise.h"
 
 namespace cait {
 

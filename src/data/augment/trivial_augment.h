@@ -2,7 +2,7 @@
 // image, at one of 31 strengths.
 #pragma once
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "data/augment/operation.h"
 
 namespace cait {

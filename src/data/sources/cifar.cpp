@@ -6,12 +6,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/mapped_file.h"
 #include "data/sources/dataset_root.h"
 #include "image/ops/colour_convert.h"
 #include "image/view.h"
+#include "system/mapped_file.h"
 
 namespace cait {
 

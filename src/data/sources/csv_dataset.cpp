@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/counted_memory.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "data/sources/csv_reader.h"
 #include "data/sources/file_dataset.h"
+#include "system/atomic_file.h"
+#include "system/counted_memory.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/file_bytes.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

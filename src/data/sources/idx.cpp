@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/mapped_file.h"
-#include "core/memory_budget.h"
 #include "data/sources/gzip.h"
 #include "image/codec/decode_memory.h"
 #include "image/codec/image_limits.h"
 #include "image/ops/colour_convert.h"
 #include "image/view.h"
+#include "system/mapped_file.h"
+#include "system/memory_budget.h"
 
 namespace cait {
 

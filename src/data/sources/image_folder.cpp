@@ -10,10 +10,10 @@
 #include <set>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/open_file.h"
 #include "image/codec/image_name.h"
+#include "system/open_file.h"
 
 namespace cait {
 

@@ -8,13 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "data/sources/file_dataset.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/synset_table.h"
 #include "data/text_lines.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "data/levels.h"
 #include "data/sources/file_dataset.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
 #include "data/sources/gzip.h"
 
 namespace cait {

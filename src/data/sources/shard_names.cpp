@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
 
 namespace cait {
 

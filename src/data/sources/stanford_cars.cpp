@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/file_bytes.h"
 #include "data/sources/dataset_root.h"
 #include "data/sources/file_dataset.h"
 #include "data/sources/mat_file.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
 #include "data/class_list.h"
 #include "data/sources/mat_file.h"
 #include "data/text_lines.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

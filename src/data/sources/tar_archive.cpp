@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
 
 namespace cait {
 

@@ -7,16 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/display_name.h"
+#include "base/text.h"
 #include "cait/error.h"
-#include "core/display_name.h"
-#include "core/file_bytes.h"
-#include "core/file_guard.h"
-#include "core/mapped_file.h"
-#include "core/memory_budget.h"
-#include "core/text.h"
 #include "data/sources/shard_names.h"
 #include "data/sources/tar_archive.h"
 #include "image/codec/image_name.h"
+#include "system/file_bytes.h"
+#include "system/file_guard.h"
+#include "system/mapped_file.h"
+#include "system/memory_budget.h"
 
 namespace cait {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/display_name.h"
 #include "data/sources/dataset_root.h"
 #include "data/sources/file_dataset.h"
 #include "data/sources/image_folder.h"

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "base/display_name.h"
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/display_name.h"
-#include "core/mapped_file.h"
 #include "data/sources/gzip.h"
 #include "data/sources/tar_archive.h"
+#include "system/atomic_file.h"
+#include "system/mapped_file.h"
 
 namespace cait {
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/file_bytes.h"
 #include "image/codec/decode_jpeg.h"
 #include "image/codec/decode_png.h"
 #include "image/codec/decode_webp.h"
@@ -16,6 +15,7 @@
 #include "image/codec/image_limits.h"
 #include "image/ops/colour_convert.h"
 #include "image/ops/orient.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 

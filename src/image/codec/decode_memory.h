@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/memory_budget.h"
 #include "image/codec/decode.h"
+#include "system/memory_budget.h"
 
 namespace cait {
 

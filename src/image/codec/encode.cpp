@@ -15,9 +15,9 @@
 
 #include <jpeglib.h>  // needs <cstdio> before it
 
+#include "base/text.h"
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "core/text.h"
+#include "system/atomic_file.h"
 
 namespace cait {
 

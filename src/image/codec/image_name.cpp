@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace cait {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/isa.h"
 #include "image/ops/affine_kernels.h"
+#include "system/isa.h"
 
 namespace cait {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/isa.h"
+#include "system/isa.h"
 
 namespace cait {
 

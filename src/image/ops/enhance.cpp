@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/isa.h"
 #include "image/ops/point_ops.h"
+#include "system/isa.h"
 
 namespace cait {
 

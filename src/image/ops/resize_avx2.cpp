@@ -1,7 +1,7 @@
 // The resize passes with AVX2. A 22-bit weight does not fit the 16-bit multiplier, so it is split
 // in two and the parts are summed apart: as exact as 32-bit products, at half their cost.
-#include "core/isa.h"
 #include "image/ops/resize_kernels.h"
+#include "system/isa.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

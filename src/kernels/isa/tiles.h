@@ -57,8 +57,9 @@ private:
 };
 
 #if defined(__AVX512BF16__)
-// The instructions. Constructed where tiles are used and only where core/isa.h says that they work:
-// loads palette 1 explicitly (a processor may not say that it has it) and leaves the tiles empty.
+// The instructions. Constructed where tiles are used and only where system/isa.h says that they
+// work: loads palette 1 explicitly (a processor may not say that it has it) and leaves the tiles
+// empty.
 class AmxTiles {
 public:
     AmxTiles() {

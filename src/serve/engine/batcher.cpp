@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/scheduling.h"
+#include "system/scheduling.h"
 
 namespace cait::serve {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/display_name.h"
-#include "core/file_guard.h"
+#include "base/display_name.h"
 #include "serve/http/message.h"
+#include "system/file_guard.h"
 
 namespace cait::serve {
 

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstring>
 
-#include "api/describe.h"
-#include "core/file_guard.h"
+#include "evaluate/fingerprint.h"
 #include "models/catalogue.h"
-#include "search/fingerprint.h"
+#include "models/describe.h"
 #include "serve/http/message.h"
+#include "system/file_guard.h"
 
 namespace cait::serve {
 

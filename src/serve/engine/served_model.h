@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/image_size.h"
 #include "cait/classifier.h"
-#include "core/image_size.h"
 #include "graph/graph.h"
-#include "prepare/preparer.h"
+#include "image/preparer.h"
 #include "serve/engine/model_stats.h"
 #include "serve/engine/prepared_sets.h"
 #include "serve/engine/service_time.h"
@@ -49,7 +49,7 @@ public:
     const std::string& name() const { return name_; }
     const std::string& version() const { return version_; }
     const Model& model() const { return model_; }
-    const std::string& fingerprint() const { return fingerprint_; }  // search/fingerprint.h
+    const std::string& fingerprint() const { return fingerprint_; }  // evaluate/fingerprint.h
     const Session& session() const { return classifier_.session(); }
     ImageSize image_size() const { return size_; }
     Grid grid() const { return grid_; }

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace cait::serve {
 

@@ -8,7 +8,7 @@
 #include <cctype>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace cait::serve {
 

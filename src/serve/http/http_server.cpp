@@ -9,9 +9,9 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
-#include "core/display_name.h"
-#include "core/scheduling.h"
+#include "base/display_name.h"
 #include "serve/http/connection.h"
+#include "system/scheduling.h"
 
 namespace cait::serve {
 

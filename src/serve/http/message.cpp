@@ -6,7 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "core/printable.h"
+#include "base/printable.h"
 #include "serve/memory_account.h"
 
 namespace cait::serve {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/display_name.h"
-#include "core/utf8.h"
+#include "base/display_name.h"
+#include "base/utf8.h"
 #include "serve/http/message.h"
 
 namespace cait::serve {

@@ -10,7 +10,7 @@
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "serve/http/head_rules.h"
 
 namespace cait::serve {

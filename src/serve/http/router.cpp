@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/display_name.h"
+#include "base/display_name.h"
 #include "serve/http/query.h"
 
 namespace cait::serve {

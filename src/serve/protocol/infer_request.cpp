@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/display_name.h"
-#include "measure/finite_logits.h"
+#include "base/display_name.h"
+#include "models/finite_logits.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/tensor_json.h"
 

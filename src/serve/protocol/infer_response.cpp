@@ -8,8 +8,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "measure/finite_logits.h"
-#include "measure/top_answers.h"
+#include "models/finite_logits.h"
+#include "models/top_answers.h"
 
 namespace cait::serve {
 

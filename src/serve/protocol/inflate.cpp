@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/display_name.h"
-#include "core/text.h"
+#include "base/display_name.h"
+#include "base/text.h"
 #include "serve/http/message.h"
 
 namespace cait::serve {

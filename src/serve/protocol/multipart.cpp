@@ -4,7 +4,7 @@
 #include <cctype>
 #include <optional>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "serve/http/message.h"
 
 namespace cait::serve {

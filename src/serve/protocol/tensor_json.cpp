@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/display_name.h"
+#include "base/display_name.h"
 #include "serve/http/message.h"
 
 namespace cait::serve {

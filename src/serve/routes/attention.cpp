@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "image/draw/heat_map.h"
-#include "inside/attention_map.h"
-#include "measure/top_answers.h"
+#include "models/attention_map.h"
+#include "models/top_answers.h"
 #include "report/html.h"
 #include "serve/routes/replies.h"
 

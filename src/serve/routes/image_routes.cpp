@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "measure/finite_logits.h"
-#include "measure/top_answers.h"
+#include "models/finite_logits.h"
+#include "models/top_answers.h"
 #include "serve/http/query.h"
 #include "serve/routes/attention.h"
 #include "serve/routes/replies.h"

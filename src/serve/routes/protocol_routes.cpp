@@ -1,7 +1,7 @@
 // The Open Inference Protocol, version 2: health, what a model is, and inference.
 #include <fmt/format.h>
 
-#include "core/version.h"
+#include "base/version.h"
 #include "image/codec/decode.h"
 #include "serve/http/query.h"
 #include "serve/protocol/infer_request.h"

@@ -2,7 +2,7 @@
 // statistics.
 #include <fmt/format.h>
 
-#include "core/display_name.h"
+#include "base/display_name.h"
 #include "serve/protocol/tensor_json.h"
 #include "serve/routes/replies.h"
 #include "serve/service.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
-#include "core/display_name.h"
+#include "base/display_name.h"
 #include "image/codec/encode.h"
 #include "serve/http/query.h"
 #include "serve/image_search.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "measure/finite_logits.h"
+#include "models/finite_logits.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/multipart.h"
 #include "serve/protocol/tensor_json.h"

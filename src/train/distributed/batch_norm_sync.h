@@ -2,7 +2,7 @@
 // or evaluated all have to agree.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 // so that a rank that is gone becomes an Error and neither a hang nor an abort.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 // they travel in buckets, and a bucket leaves as soon as its last gradient is there.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <cstdint>
 #include <memory>

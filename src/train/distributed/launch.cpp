@@ -13,7 +13,7 @@
 #include <set>
 
 #include "cait/error.h"
-#include "core/cpu_limit.h"
+#include "system/cpu_limit.h"
 #include "train/distributed/child_process.h"
 #include "train/distributed/network.h"
 

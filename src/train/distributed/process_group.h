@@ -2,7 +2,7 @@
 // needs no network, and all of this then costs nothing.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <chrono>
 #include <memory>

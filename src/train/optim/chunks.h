@@ -2,7 +2,7 @@
 // depend on the number of threads, so neither does any result, sums included.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <cstdint>
 #include <functional>

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "recipe/recipe.h"
 #include "train/parameters.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -1,7 +1,7 @@
 // An exponential moving average of the weights, which evaluates better than the weights themselves.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <map>
 #include <span>

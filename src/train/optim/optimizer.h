@@ -3,7 +3,7 @@
 // operations.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <map>
 #include <memory>
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "recipe/recipe.h"
 #include "train/optim/update.h"
 #include "train/parameters.h"
+#include "train/recipe/recipe.h"
 #include "train/run/tensor_state.h"
 
 namespace cait {

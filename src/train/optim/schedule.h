@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

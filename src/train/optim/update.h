@@ -2,7 +2,7 @@
 // what happens to one chunk.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <array>
 #include <cstdint>

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "models/catalogue.h"
-#include "recipe/recipe_file.h"
-#include "torch/convert.h"
 #include "train/bad_tensor.h"
+#include "train/recipe/recipe_file.h"
+#include "train/torch/convert.h"
 #include "weights/checksum.h"
 
 namespace cait {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "recipe/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "core/atomic_file.h"
-#include "recipe/recipe_file.h"
+#include "system/atomic_file.h"
+#include "train/recipe/recipe_file.h"
 
 namespace cait {
 

@@ -2,9 +2,9 @@
 // else may have made it: none of its files is opened through a link.
 #pragma once
 
-#include "core/descriptor.h"
-#include "core/file_place.h"
-#include "recipe/recipe.h"
+#include "system/descriptor.h"
+#include "system/file_place.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

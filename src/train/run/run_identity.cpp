@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/version.h"
 #include "cait/error.h"
-#include "core/digest.h"
-#include "core/isa.h"
-#include "core/version.h"
-#include "recipe/recipe_keys.h"
+#include "system/digest.h"
+#include "system/isa.h"
+#include "train/recipe/recipe_keys.h"
 
 namespace cait {
 

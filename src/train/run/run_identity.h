@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "recipe/recipe.h"
 #include "train/distributed/process_group.h"
+#include "train/recipe/recipe.h"
 #include "train/training_data.h"
 
 namespace cait {

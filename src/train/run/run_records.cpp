@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "core/machine.h"
-#include "recipe/recipe_file.h"
 #include "report/report.h"
 #include "report/run_results.h"
+#include "system/machine.h"
+#include "train/recipe/recipe_file.h"
 
 namespace cait {
 

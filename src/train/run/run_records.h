@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "measure/metrics.h"
+#include "evaluate/metrics.h"
 #include "report/metrics_log.h"
 #include "report/tensorboard.h"
 #include "train/run/run_folder.h"

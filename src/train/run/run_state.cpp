@@ -6,7 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "prepare/preprocessing_json.h"
+#include "image/preprocessing_json.h"
 #include "weights/checksum.h"
 #include "weights/metadata_json.h"
 #include "weights/safetensors.h"

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cait/model.h"
-#include "core/file_place.h"
 #include "data/sampler.h"
+#include "system/file_place.h"
 
 namespace cait {
 

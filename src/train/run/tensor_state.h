@@ -2,7 +2,7 @@
 // back.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 // same answer to everything, and small batches fall into it without a word.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <map>
 #include <string>

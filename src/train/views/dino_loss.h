@@ -2,10 +2,10 @@
 // teacher, centred and sharpened, tells of another one.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
-#include "recipe/recipe.h"
 #include "train/distributed/process_group.h"
+#include "train/recipe/recipe.h"
 
 namespace cait {
 

@@ -2,7 +2,7 @@
 // network predicts of one view of an image points where the target network sends the others.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 namespace cait {
 

@@ -3,7 +3,7 @@
 // neighbours.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include "train/distributed/process_group.h"
 

@@ -3,14 +3,14 @@
 // processes there are.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <span>
 #include <vector>
 
 #include "data/sample_key.h"
-#include "recipe/recipe.h"
 #include "train/distributed/process_group.h"
+#include "train/recipe/recipe.h"
 #include "train/views/knn_loss.h"
 
 namespace cait {

@@ -1,7 +1,7 @@
 // Rows that the processes of a run have a share of each: those of one batch, or of a memory.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include "train/distributed/process_group.h"
 

@@ -2,16 +2,16 @@
 // itself has to predict. DINO calls it the teacher.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "recipe/recipe.h"
-#include "torch/executor.h"
 #include "train/parameters.h"
+#include "train/recipe/recipe.h"
 #include "train/run/tensor_state.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 

@@ -3,7 +3,7 @@
 // batch that are not yet far enough apart.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 namespace cait {
 

@@ -1,7 +1,7 @@
 // Vectors of unit length, by which cosines are inner products.
 #pragma once
 
-#include "torch/libtorch.h"
+#include "train/torch/libtorch.h"
 
 namespace cait {
 

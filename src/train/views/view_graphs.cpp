@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "torch/convert.h"
+#include "train/torch/convert.h"
 #include "weights/position_embedding.h"
 
 namespace cait {

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "core/image_size.h"
-#include "core/position_rule.h"
+#include "base/image_size.h"
+#include "base/position_rule.h"
 #include "data/batch.h"
-#include "torch/executor.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "unit/data/memory_dataset.h"
 
 namespace cait {

@@ -19,7 +19,7 @@
 #include "data/dataset.h"
 #include "data/levels.h"
 #include "image/codec/encode.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace cait::data_test {
 

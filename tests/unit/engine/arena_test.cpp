@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/philox.h"
+#include "base/philox.h"
 
 namespace cait::engine {
 namespace {

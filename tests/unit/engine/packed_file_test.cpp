@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "core/content_hash.h"
+#include "base/content_hash.h"
 #include "kernels/dispatch.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace cait::engine {
 namespace {

@@ -7,10 +7,10 @@
 #include "cait/error.h"
 #include "engine/steps/steps.h"
 #include "graph/builder.h"
+#include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/small_models.h"
 #include "unit/data/support.h"
-#include "walkers/reference.h"
 
 namespace cait::engine {
 namespace {
@@ -35,7 +35,8 @@ TEST(Plan, MemoryGrowsWithTheTokensNotWithTheirSquare) {
 }
 
 TEST(Plan, StepsShareOneArena) {
-    const Index shallow = plan_of("cait_xxs24_224", {{"depth", "2"}}, {.batch = 1}).memory().results;
+    const Index shallow =
+        plan_of("cait_xxs24_224", {{"depth", "2"}}, {.batch = 1}).memory().results;
     const Index deep = plan_of("cait_xxs24_224", {{"depth", "8"}}, {.batch = 1}).memory().results;
     EXPECT_EQ(deep, shallow);
 }

@@ -5,11 +5,11 @@
 
 #include "cait/error.h"
 #include "graph/builder.h"
+#include "graph/constants.h"
 #include "graph/fuse.h"
 #include "support/batch_axis.h"
 #include "support/near.h"
 #include "unit/graph/pass_cases.h"
-#include "walkers/constants.h"
 
 namespace cait {
 namespace {

@@ -1,8 +1,8 @@
 // What the tests of graph passes share: a pass must not change what a model says.
 #pragma once
 
+#include "graph/reference.h"
 #include "support/small_models.h"
-#include "walkers/reference.h"
 
 namespace cait::test {
 

@@ -6,9 +6,9 @@
 
 #include <cstring>
 
-#include "core/isa.h"
 #include "kernels/dispatch.h"
 #include "kernels/workspace.h"
+#include "system/isa.h"
 #include "unit/kernels/images.h"
 
 namespace cait::kernels {

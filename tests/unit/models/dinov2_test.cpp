@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "api/alias_weights.h"
 #include "cait/classifier.h"
 #include "cait/model.h"
 #include "cait/session.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
+#include "graph/reference.h"
+#include "models/alias_weights.h"
 #include "models/catalogue.h"
 #include "support/case_count.h"
 #include "support/near.h"
 #include "support/source_path.h"
-#include "walkers/reference.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
 

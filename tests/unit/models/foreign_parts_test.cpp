@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/convert.h"
 #include "cait/model.h"
-#include "core/convert.h"
 #include "weights/safetensors.h"
 #include "weights/weight_file.h"
 

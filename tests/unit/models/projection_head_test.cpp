@@ -9,11 +9,11 @@
 
 #include "cait/model.h"
 #include "cait/session.h"
+#include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"
 #include "support/small_models.h"
-#include "unit/core/temporary_folder.h"
-#include "walkers/reference.h"
+#include "support/temporary_folder.h"
 
 namespace cait {
 namespace {
@@ -37,7 +37,7 @@ bool has_param(const Graph& graph, const std::string& name) {
 // The engine and the plain interpreter give the same, and projections have unit length.
 class HeadOnATrunk : public testing::TestWithParam<test::SmallPreset> {};
 
-std::vector<test::SmallPreset> one_of_each_family() {
+std::vector<test::SmallPreset> headless_of_each_family() {
     std::vector<test::SmallPreset> presets;
     for (const std::string& family : test::family_names())
         presets.push_back(test::distinct_small_presets(family).front());
@@ -102,7 +102,7 @@ TEST_P(HeadOnATrunk, HasAClassifierWithAHiddenLayer) {
                        run_reference(graph, images, weights).at("logits"), 1e-4, "logits");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HeadOnATrunk, testing::ValuesIn(one_of_each_family()),
+INSTANTIATE_TEST_SUITE_P(All, HeadOnATrunk, testing::ValuesIn(headless_of_each_family()),
                          [](const auto& of) { return of.param.name; });
 
 TEST(ProjectionHead, NothingIsRecordedWithoutOne) {

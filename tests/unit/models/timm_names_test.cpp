@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "api/alias_weights.h"
 #include "cait/model.h"
 #include "cait/session.h"
+#include "models/alias_weights.h"
 #include "support/near.h"
 #include "support/source_path.h"
 #include "weights/npy.h"

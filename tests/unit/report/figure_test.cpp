@@ -11,7 +11,7 @@
 #include "report/line_chart.h"
 #include "report/matrix_chart.h"
 #include "report/point_chart.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace cait {
 namespace {

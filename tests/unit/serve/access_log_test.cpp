@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "unit/serve/support.h"
 
 namespace cait::serve {

@@ -7,7 +7,7 @@
 
 #include "cait/model.h"
 #include "models/catalogue.h"
-#include "torch/convert.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 namespace {

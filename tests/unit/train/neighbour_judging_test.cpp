@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "data/open_dataset.h"
-#include "session/engine_executor.h"
+#include "engine/engine_executor.h"
 #include "support/colour_model.h"
 #include "unit/data/support.h"
 

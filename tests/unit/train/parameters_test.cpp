@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "graph/initialize.h"
 #include "models/catalogue.h"
-#include "walkers/initialize.h"
 
 namespace cait {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "torch/convert.h"
-#include "torch/executor.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

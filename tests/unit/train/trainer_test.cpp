@@ -14,9 +14,9 @@
 
 #include "image/codec/encode.h"
 #include "report/metrics_log.h"
-#include "torch/convert.h"
+#include "support/temporary_folder.h"
 #include "train/run/run_state.h"
-#include "unit/core/temporary_folder.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 namespace {

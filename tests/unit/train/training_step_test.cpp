@@ -10,8 +10,8 @@
 #include "cait/train.h"
 #include "data/augment/mixup.h"
 #include "support/small_models.h"
-#include "torch/convert.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 namespace {

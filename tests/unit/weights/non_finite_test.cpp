@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/convert.h"
+#include "base/convert.h"
 
 namespace cait {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "unit/weights/support.h"
 
 namespace cait::test {

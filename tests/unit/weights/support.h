@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/convert.h"
 #include "cait/error.h"
-#include "core/convert.h"
 #include "support/source_path.h"
 #include "weights/weight_file.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/philox.h"
+#include "base/philox.h"
 #include "unit/data/augment/goodness.h"
 
 namespace cait {

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "prepare/evaluation_transform.h"
+#include "image/evaluation_transform.h"
 #include "support/source_path.h"
-#include "unit/core/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "unit/image/codec/decode_support.h"
 
 namespace cait::test {

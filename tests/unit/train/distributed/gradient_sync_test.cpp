@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "graph/initialize.h"
 #include "models/catalogue.h"
 #include "support/processes.h"
-#include "torch/convert.h"
-#include "torch/executor.h"
-#include "walkers/initialize.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
 
 namespace cait {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
-#include "recipe/recipe_file.h"
+#include "train/recipe/recipe_file.h"
 #include "train/run/run_folder.h"
 #include "weights/safetensors.h"
 

@@ -5,7 +5,7 @@
 
 #include "cait/model.h"
 #include "models/catalogue.h"
-#include "torch/convert.h"
+#include "train/torch/convert.h"
 #include "weights/position_embedding.h"
 
 namespace cait {

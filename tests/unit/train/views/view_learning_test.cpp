@@ -9,7 +9,7 @@
 
 #include "cait/error.h"
 #include "support/processes.h"
-#include "torch/convert.h"
+#include "train/torch/convert.h"
 #include "unit/train/views/view_run.h"
 
 namespace cait {

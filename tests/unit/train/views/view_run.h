@@ -7,7 +7,7 @@
 
 #include "models/catalogue.h"
 #include "support/small_models.h"
-#include "torch/convert.h"
+#include "train/torch/convert.h"
 #include "train/training_step.h"
 
 namespace cait::test {

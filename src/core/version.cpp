@@ -1,7 +1,0 @@
-#include "core/version.h"
-
-namespace cait {
-
-std::string_view version() { return CAIT_VERSION; }
-
-}  // namespace cait

@@ -1,0 +1,29 @@
+// Shows a whole data set to a model and collects what it predicts. Training does this after an
+// epoch, `cait eval` once.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "data/loader.h"
+#include "evaluate/evaluation.h"
+#include "models/executor.h"
+
+namespace cait {
+
+struct EvaluateOptions {
+    std::vector<std::string> taps = {"logits"};  // decisions; "logits" must be one of them
+    bool flip = false;       // logits are the mean of those of the image and of its mirror image
+    std::size_t worst = 24;  // so many of the most confident mistakes are kept
+    // Where images may have several labels: the set that the loader reads. Without it the
+    // batches' labels count.
+    const Dataset* labels = nullptr;
+    std::function<void(std::size_t images)> progress = {};  // after each batch, with all so far
+};
+
+// The loader goes through the data once (Tail::keep, no shuffle). An image that the loader put in
+// the place of an unreadable one is left out, for it comes in its own place, too.
+Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loader,
+                    const EvaluateOptions& options = {});
+
+}  // namespace cait

@@ -1,0 +1,48 @@
+#include "evaluate/evaluate_data.h"
+
+#include <memory>
+
+#include "cait/error.h"
+#include "evaluate/evaluate.h"
+#include "evaluate/evaluation_loader.h"
+#include "evaluate/late_fusion.h"
+#include "models/catalogue.h"
+
+namespace cait {
+
+namespace {
+
+std::vector<std::string> decisions_of(const Model& model, bool heads) {
+    const std::vector<std::string> all{"logits", "logits_class", "logits_dist"};
+    if (heads) {
+        try {
+            record(model.spec(), {.taps = all});
+            return all;
+        } catch (const UsageError&) {  // a model with one head does not offer the others
+        }
+    }
+    return {"logits"};
+}
+
+}  // namespace
+
+bool has_two_heads(const Model& model) { return decisions_of(model, true).size() > 1; }
+
+DataEvaluation evaluate_data(const Executor& executor, const Model& model,
+                             const DatasetPtr& dataset, const EvaluateDataOptions& options) {
+    const CommonConfig& common = model.spec().architecture->common();
+    const std::unique_ptr<Loader> loader = evaluation_loader(
+        dataset, model.preprocessing(), common.image_size,
+        {.batch = options.batch, .threads = options.threads, .skip_bad = options.skip_bad});
+    const LateFusionExecutor fused(executor);
+    const Executor& runs = options.late_fusion ? static_cast<const Executor&>(fused) : executor;
+    Evaluation evaluation = evaluate(runs, std::size_t(common.classes), *loader,
+                                     {.taps = decisions_of(model, options.heads),
+                                      .flip = options.flip,
+                                      .worst = options.worst,
+                                      .labels = dataset.get(),
+                                      .progress = options.progress});
+    return {std::move(evaluation), loader->bad_images()};
+}
+
+}  // namespace cait

@@ -1,0 +1,36 @@
+#include "evaluate/evaluation_loader.h"
+
+#include <algorithm>
+
+#include "image/preparer.h"
+
+namespace cait {
+
+std::unique_ptr<Loader> evaluation_loader(const DatasetPtr& dataset,
+                                          const Preprocessing& preprocessing, ImageSize size,
+                                          const EvaluationLoading& loading) {
+    LoaderOptions options;
+    options.height = size.height;
+    options.width = size.width;
+    options.threads = loading.threads;
+    options.on_bad = loading.skip_bad ? OnBad::skip : OnBad::refuse;
+    options.max_bad = loading.max_bad;
+    options.report = loading.report;
+    const std::size_t share = std::max<std::size_t>(1, dataset->size() / loading.world);
+    const Sampler sampler({.size = dataset->size(),
+                           .batch = std::min(loading.batch, share),
+                           .shuffle = false,
+                           .rank = loading.rank,
+                           .world = loading.world,
+                           .tail = Tail::keep,
+                           .stretches = dataset->stretches()});
+    return std::make_unique<Loader>(
+        dataset, sampler,
+        FloatTransform([prepare = Preparer(preprocessing, size)](
+                           const Image& image, const SampleKey&, std::span<float> out) mutable {
+            prepare(image, out);
+        }),
+        options);
+}
+
+}  // namespace cait

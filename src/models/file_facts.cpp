@@ -1,0 +1,118 @@
+#include "models/file_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "image/preprocessing_json.h"
+#include "weights/metadata_json.h"
+
+namespace cait {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kModel = "cait.model";
+constexpr const char* kSettings = "cait.settings";
+constexpr const char* kClasses = "cait.classes";
+constexpr const char* kPreprocess = "cait.preprocess";
+constexpr const char* kTraining = "cait.training";
+
+// One entry of the metadata; every complaint names the file and the entry.
+class Entry {
+public:
+    Entry(const std::map<std::string, std::string>& metadata, const char* key,
+          const std::string& path)
+        : key_(key), path_(path) {
+        const auto found = metadata.find(key);
+        if (found == metadata.end()) return;
+        json_ = parse_metadata_json(found->second);
+        there_ = true;
+    }
+
+    explicit operator bool() const { return there_; }
+
+    std::map<std::string, std::string> texts() const {
+        if (!json_.is_object()) refuse("a JSON object");
+        std::map<std::string, std::string> result;
+        for (const auto& [name, value] : json_.items()) {
+            if (!value.is_string()) refuse(fmt::format("a string for '{}'", name));
+            result.emplace(name, value.get<std::string>());
+        }
+        return result;
+    }
+
+    std::vector<std::string> list() const {
+        if (!json_.is_array()) refuse("a JSON list of strings");
+        std::vector<std::string> result;
+        for (const Json& value : json_) {
+            if (!value.is_string()) refuse("a JSON list of strings");
+            result.push_back(value.get<std::string>());
+        }
+        return result;
+    }
+
+    Preprocessing preprocessing() const {
+        try {
+            return json_.get<Preprocessing>();
+        } catch (const Error& error) {
+            throw Error(fmt::format("{}: metadata '{}': {}", path_, key_, error.what()));
+        }
+    }
+
+private:
+    [[noreturn]] void refuse(const std::string& expected) const {
+        throw Error(fmt::format("{}: metadata '{}': expected {}", path_, key_, expected));
+    }
+
+    const char* key_;
+    const std::string& path_;
+    Json json_;
+    bool there_ = false;
+};
+
+}  // namespace
+
+bool FileFacts::has_head() const {
+    if (model.empty()) return false;
+    const auto given = std::ranges::find(settings, "classes", &SettingList::value_type::first);
+    return given == settings.end() || given->second != "0";
+}
+
+FileFacts read_facts(const std::map<std::string, std::string>& metadata, const std::string& path) {
+    FileFacts facts;
+    if (const auto found = metadata.find(kModel); found != metadata.end())
+        facts.model = found->second;
+    if (const auto found = metadata.find(kNameKey); found != metadata.end())
+        facts.name = found->second;
+    if (const Entry entry(metadata, kSettings, path); entry) {
+        const auto texts = entry.texts();
+        facts.settings.assign(texts.begin(), texts.end());
+    }
+    if (const Entry entry(metadata, kClasses, path); entry) facts.classes = entry.list();
+    if (const Entry entry(metadata, kPreprocess, path); entry)
+        facts.preprocessing = entry.preprocessing();
+    if (const Entry entry(metadata, kTraining, path); entry) facts.training = entry.texts();
+    return facts;
+}
+
+std::map<std::string, std::string> facts_metadata(const FileFacts& facts) {
+    std::map<std::string, std::string> metadata;
+    metadata[kModel] = facts.model;
+    if (!facts.name.empty()) metadata[kNameKey] = facts.name;
+    metadata[kSettings] =
+        Json(std::map<std::string, std::string>(facts.settings.begin(), facts.settings.end()))
+            .dump();
+    if (!facts.classes.empty())
+        metadata[kClasses] =
+            Json(facts.classes).dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (facts.preprocessing) metadata[kPreprocess] = Json(*facts.preprocessing).dump();
+    if (!facts.training.empty())
+        metadata[kTraining] =
+            Json(facts.training).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return metadata;
+}
+
+}  // namespace cait

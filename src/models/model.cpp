@@ -1,0 +1,155 @@
+// cait/model.h on top of the catalogue, the weight files and the walkers.
+#include "cait/model.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "graph/cost.h"
+#include "graph/expected.h"
+#include "graph/initialize.h"
+#include "models/describe.h"
+#include "weights/checksum.h"
+#include "weights/match.h"
+#include "weights/safetensors.h"
+
+namespace cait {
+
+namespace {
+
+// A paper's accuracy is that of its model: another image size or depth has another one.
+Reported reported_for(const ModelSpec& spec) {
+    return spec.settings() == configure(spec.name).settings() ? spec.preset->reported : Reported{};
+}
+
+ModelInfo info_of(const ModelSpec& spec) {
+    const Cost cost = estimate_cost(record(spec));
+    const CommonConfig& common = spec.architecture->common();
+    const Reported reported = reported_for(spec);
+    return {.name = spec.name,
+            .family = spec.family->name,
+            .image_height = common.image_size.height,
+            .image_width = common.image_size.width,
+            .params = cost.params,
+            .macs = cost.macs,
+            .inference_bytes = cost.inference_bytes,
+            .training_bytes = cost.training_bytes,
+            .top1 = reported.top1,
+            .top1_distilled = reported.top1_distilled};
+}
+
+}  // namespace
+
+std::vector<ModelInfo> list_models(const std::vector<std::string>& filters,
+                                   const SettingList& settings) {
+    std::vector<std::string> names;
+    for (const Family& family : families())
+        for (const Preset& preset : family.presets) names.push_back(preset.name);
+
+    std::set<std::string> chosen(names.begin(), names.end());
+    if (!filters.empty()) chosen.clear();
+    for (const std::string& filter : filters) {
+        bool any = false;
+        for (const std::string& name : names) {
+            if (name.find(filter) == std::string::npos) continue;
+            chosen.insert(name);
+            any = true;
+        }
+        if (!any) configure(filter);  // throws with the nearest names
+    }
+    std::vector<ModelInfo> models;
+    for (const std::string& name : names)
+        if (chosen.contains(name)) models.push_back(info_of(configure(name, settings)));
+    return models;
+}
+
+Model Model::create(const std::string& name, const SettingList& settings, std::uint64_t seed) {
+    Description described = describe(name, settings);
+    Model model;
+    model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
+    model.preprocessing_ = described.preprocessing;
+    model.weights_ = initialize(record(*model.spec_), seed);
+    return model;
+}
+
+Model Model::load(const std::filesystem::path& path, const std::string& name,
+                  const SettingList& settings, const LoadOptions& options) {
+    const WeightFile file = open_weights(path, {.prefer_ema = options.prefer_ema});
+    Model model;
+    verify_checksums(file.tensors, file.metadata, path.string());
+    Description described = describe(file, path, name, settings);
+    model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
+    const Graph graph = record(*model.spec_);
+    Matched matched = match_weights(file, path.string(), expected_tensors(graph),
+                                    model.spec_->architecture->renames(),
+                                    {.allow_non_finite = options.allow_non_finite,
+                                     .may_lack_heads = !described.facts.has_head()});
+    model.weights_ = std::move(matched.tensors);
+    if (!file.note.empty()) model.notes_.push_back(file.note);
+    model.notes_.insert(model.notes_.end(), matched.notes.begin(), matched.notes.end());
+    model.fresh_head_ = !matched.fresh.empty();
+    for (const ParamSpec& spec : graph.params)
+        if (!model.weights_.contains(spec.name))
+            model.weights_.emplace(spec.name, initialize(spec, options.seed));
+    model.preprocessing_ = described.preprocessing;
+    model.name_ = described.facts.name;
+    model.training_ = described.facts.training;
+    // A new class head has nothing to do with the old names.
+    if (std::int64_t(described.facts.classes.size()) == model.spec_->architecture->common().classes)
+        model.classes_ = described.facts.classes;
+    return model;
+}
+
+void Model::save(const std::filesystem::path& path) const {
+    write_sealed(path, weights_, metadata());
+}
+
+Model Model::with_weights(std::map<std::string, Tensor> weights) const {
+    for (const auto& [name, tensor] : weights_) {
+        const auto found = weights.find(name);
+        if (found == weights.end())
+            throw Error(fmt::format("{}: expected a tensor {}", spec_->name, name));
+        if (found->second.shape() != tensor.shape())
+            throw Error(fmt::format("{}: {}: expected shape {}, found {}", spec_->name, name,
+                                    tensor.shape().to_string(), found->second.shape().to_string()));
+    }
+    if (weights.size() != weights_.size())
+        throw Error(fmt::format("{}: expected {} tensors, found {}", spec_->name, weights_.size(),
+                                weights.size()));
+    Model model = *this;
+    model.weights_ = std::move(weights);
+    return model;
+}
+
+void Model::set_classes(std::vector<std::string> names) {
+    const std::int64_t expected = spec_->architecture->common().classes;
+    if (!names.empty() && std::int64_t(names.size()) != expected)
+        throw Error(fmt::format("{}: expected {} class names, found {}", spec_->name, expected,
+                                names.size()));
+    classes_ = std::move(names);
+}
+
+std::map<std::string, std::string> Model::metadata() const {
+    const std::map<std::string, std::string> all = settings();
+    std::map<std::string, std::string> metadata =
+        facts_metadata({.model = spec_->name,
+                        .name = name_,
+                        .settings = SettingList(all.begin(), all.end()),
+                        .classes = classes_,
+                        .preprocessing = preprocessing_,
+                        .training = training_});
+    metadata["format"] = "pt";  // lets other readers of safetensors open the file
+    const Graph graph = record(*spec_);
+    for (const ParamSpec& spec : graph.params)
+        if (spec.role.kind == ParamRole::Kind::position ||
+            spec.role.kind == ParamRole::Kind::patch_mixing)
+            metadata["cait.image_grid"] =
+                fmt::format("{}x{}", spec.role.grid_height, spec.role.grid_width);
+    return metadata;
+}
+
+ModelInfo Model::info() const { return info_of(*spec_); }
+
+std::map<std::string, std::string> Model::settings() const { return spec_->settings(); }
+
+}  // namespace cait

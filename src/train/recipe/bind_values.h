@@ -1,0 +1,26 @@
+// Keys of a recipe whose values are more than a number or a word, for the tables of its parts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "models/settings.h"
+#include "train/recipe/recipe.h"
+
+namespace cait {
+
+// A text, which is UTF-8 as the TOML of recipes is.
+void bind_text(Settings& settings, std::string name, std::string& field, std::string help);
+// "0.08,1"; a TOML file may also say [0.08, 1]. Above 0, up to `most`.
+void bind_interval(Settings& settings, std::string name, Interval& field, double most,
+                   std::string help);
+void bind_filter(Settings& settings, std::string name, Filter& field);
+void bind_jitter(Settings& settings, std::string name, std::string& field);
+
+// The part [views]; recipe_views.cpp.
+void bind_views(Settings& settings, ViewsPart& part);
+
+// Throws UsageError, "KEY: expected EXPECTED", unless it holds.
+void require(bool holds, std::string_view key, const std::string& expected);
+
+}  // namespace cait

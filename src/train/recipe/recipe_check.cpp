@@ -1,0 +1,162 @@
+// The rules of a recipe: each field within its range, and what fields ask of each other. A rule
+// stands here when breaking it would waste a run or quietly train something else.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+#include "train/recipe/beyond_labels.h"
+#include "train/recipe/bind_values.h"
+#include "train/recipe/model_settings.h"
+#include "train/recipe/recipe_keys.h"
+
+namespace cait {
+
+namespace {
+
+// Setting a field to what it holds is refused when that is out of range.
+void check_ranges(const Recipe& recipe) {
+    Recipe copy = recipe;
+    Settings keys;
+    bind(keys, copy);
+    for (const Settings::Key& key : keys.keys()) {
+        try {
+            key.set(key.get());
+        } catch (const UsageError& error) {
+            throw UsageError(fmt::format("{}: {}", key.name, error.what()));
+        }
+    }
+    const auto below_one = [](std::string_view key, double value) {
+        require(value < 1, key, fmt::format("below 1, found {}", value));
+    };
+    below_one("optim.beta1", recipe.optim.beta1);
+    below_one("optim.beta2", recipe.optim.beta2);
+    below_one("optim.momentum", recipe.optim.momentum);
+    below_one("loss.smoothing", recipe.loss.smoothing);
+    below_one("train.ema", recipe.train.ema);
+}
+
+void check_batch(const Recipe& recipe) {
+    const std::int64_t batch = recipe.data.batch;
+    const std::int64_t parts = recipe.optim.accumulate;
+    require(parts < 1 || batch % parts == 0, "optim.accumulate",
+            fmt::format("a divisor of data.batch {}, found {}", batch, parts));
+    const AugmentPart& a = recipe.augment;
+    require(!mixes(a) || batch % 2 == 0, "data.batch",
+            fmt::format("an even number, as augment.{} pairs images, found {}",
+                        a.mixup > 0    ? "mixup"
+                        : a.cutmix > 0 ? "cutmix"
+                                       : "mix_tokens",
+                        batch));
+}
+
+void check_schedule(const Recipe& recipe) {
+    const SchedulePart& s = recipe.schedule;
+    require(s.warmup <= s.epochs, "schedule.warmup",
+            fmt::format("at most schedule.epochs {}, found {}", s.epochs, s.warmup));
+    // Only what is written is compared: a small batch lowers both.
+    require((s.name != ScheduleKind::cosine && s.name != ScheduleKind::cosine_after_warmup) ||
+                s.min_lr <= recipe.optim.lr,
+            "schedule.min_lr",
+            fmt::format("at most optim.lr {}, found {}", recipe.optim.lr, s.min_lr));
+}
+
+void check_loss(const Recipe& recipe) {
+    const LossPart& loss = recipe.loss;
+    // The smallest target is smoothing / classes, which lies above a threshold of 0.
+    require(loss.name != LossKind::bce || loss.bce_threshold != 0 || loss.smoothing == 0,
+            "loss.smoothing",
+            fmt::format("0, as with loss.bce_threshold 0 every class would count as present, "
+                        "found {}",
+                        loss.smoothing));
+    require(!loss.cosub || loss.name == LossKind::bce, "loss.cosub", "loss.name bce");
+    require(loss.class_weights == ClassWeights::none || loss.name == LossKind::cross_entropy,
+            "loss.class_weights", "loss.name cross_entropy, or none");
+    require(recipe.augment.mix_tokens == 0 || loss.name == LossKind::token_label,
+            "augment.mix_tokens", "loss.name token_label, or 0");
+    if (!recipe.data.token_labels.empty()) {
+        require(loss.name == LossKind::token_label, "data.token_labels", "loss.name token_label");
+        require(recipe.distill.kind != Distillation::tokens, "data.token_labels",
+                "no teacher that labels tokens, too; found distill.kind tokens");
+        require(recipe.augment.mixup == 0 && recipe.augment.cutmix == 0, "data.token_labels",
+                "augment.mixup 0 and augment.cutmix 0, as maps are of single images");
+    }
+    if (loss.name != LossKind::token_label) return;
+    const SettingList settings = model_settings(recipe.model.name, recipe.model.settings);
+    const auto head = std::ranges::find(settings, "aux_head", &SettingList::value_type::first);
+    require(head != settings.end() && head->second == "true", "loss.name",
+            fmt::format("a model with a head for tokens (VOLO with model.aux_head) for "
+                        "token_label, found {}",
+                        recipe.model.name));
+}
+
+// What makes an image look different each time it is shown; empty: nothing does.
+std::string randomness(const AugmentPart& a) {
+    if (a.crop != CropKind::squash && a.crop != CropKind::evaluation)
+        return fmt::format("augment.crop {}", crop_kind_name(a.crop));
+    if (a.flip > 0) return fmt::format("augment.flip {}", a.flip);
+    if (parse_policy(a.policy).index() != 0) return fmt::format("augment.policy {}", a.policy);
+    if (ColourJitter::parse(a.jitter).active()) return fmt::format("augment.jitter {}", a.jitter);
+    if (a.erase > 0) return fmt::format("augment.erase {}", a.erase);
+    if (a.mixup > 0) return fmt::format("augment.mixup {}", a.mixup);
+    if (a.cutmix > 0) return fmt::format("augment.cutmix {}", a.cutmix);
+    if (a.mix_tokens > 0) return fmt::format("augment.mix_tokens {}", a.mix_tokens);
+    return {};
+}
+
+void check_distillation(const Recipe& recipe) {
+    const DistillPart& distill = recipe.distill;
+    if (distill.kind == Distillation::none) return;
+    require(!distill.teacher.empty(), "distill.teacher",
+            "a model file or a preset, as distill.kind is not none");
+    if (distill.kind == Distillation::tokens) {
+        require(recipe.loss.name == LossKind::token_label, "distill.kind",
+                "loss.name token_label for tokens");
+        require(!distill.cache, "distill.cache", "false, as labels of tokens are not kept");
+    }
+    const std::string random = randomness(recipe.augment);
+    require(!distill.cache || random.empty(), "distill.cache",
+            fmt::format("images that are always shown alike, found {}", random));
+}
+
+// Several views of an image leave no single one to mix, to label by place or to ask a teacher
+// about.
+void check_views(const Recipe& recipe) {
+    if (recipe.views.name == ViewsKind::none) return;
+    require(!mixes(recipe.augment), "views.name",
+            "none beside augment.mixup, augment.cutmix and augment.mix_tokens");
+    require(recipe.data.token_labels.empty(), "views.name", "none beside data.token_labels");
+    require(recipe.distill.kind == Distillation::none, "views.name", "none beside distill.kind");
+    require(!recipe.loss.cosub, "views.name", "none beside loss.cosub");
+}
+
+// What runs as at evaluation cannot do what only training does.
+void check_mode(const Recipe& recipe) {
+    if (recipe.train.mode != "eval") return;
+    require(!recipe.loss.cosub, "train.mode", "train with loss.cosub, whose submodels are drawn");
+    require(recipe.augment.mix_tokens == 0, "train.mode", "train with augment.mix_tokens");
+}
+
+}  // namespace
+
+bool mixes(const AugmentPart& a) { return a.mixup > 0 || a.cutmix > 0 || a.mix_tokens > 0; }
+
+void check(const Recipe& recipe) {
+    check_ranges(recipe);
+    check_model(recipe.model.name, recipe.model.settings);
+    check_batch(recipe);
+    check_schedule(recipe);
+    check_loss(recipe);
+    check_distillation(recipe);
+    check_views(recipe);
+    check_mode(recipe);
+    check_beyond_labels(recipe);
+    // DINO's teacher is an average of its student.
+    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0 ||
+                recipe.loss.name == LossKind::dino,
+            "save.best", "train.ema above 0 for top1_ema");
+    require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
+            "validation data, as it waits for a better result; found data.val none");
+}
+
+}  // namespace cait

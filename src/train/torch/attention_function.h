@@ -1,0 +1,22 @@
+// Attention on the CPU, differentiable; the maps are not kept but computed again.
+#pragma once
+
+#include <span>
+
+#include "graph/ops.h"
+#include "train/torch/cpu_function.h"
+
+namespace cait {
+
+// q [B, Q, D], k and v [B, K, D]; mixes as op::Attention lists them → [B, Q, D]
+at::Tensor cpu_attention(const op::AttentionOptions& op, const at::Tensor& q, const at::Tensor& k,
+                         const at::Tensor& v, std::span<const at::Tensor> mixes,
+                         const CpuOptions& options);
+
+// The weights and biases of the mixes; undefined where there is none.
+struct HeadMixes {
+    at::Tensor before_weight, before_bias, after_weight, after_bias;
+};
+HeadMixes head_mixes(const op::AttentionOptions& op, std::span<const at::Tensor> mixes);
+
+}  // namespace cait

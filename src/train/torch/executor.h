@@ -1,0 +1,40 @@
+// Walks a graph on LibTorch tensors: the differentiable run, on any device that LibTorch has.
+#pragma once
+
+#include "train/torch/libtorch.h"
+
+#include <map>
+#include <string>
+
+#include "graph/graph.h"
+#include "graph/liveness.h"
+#include "train/torch/evaluate.h"
+
+namespace cait {
+
+using TorchTensors = std::map<std::string, at::Tensor>;
+
+class TorchExecutor {
+public:
+    explicit TorchExecutor(Graph graph);
+
+    // images [B, C, H, W] and every parameter of the graph by name → the named outputs.
+    // Autograd follows the caller's grad mode and the parameters' requires_grad.
+    TorchTensors run(const at::Tensor& images, const TorchTensors& params,
+                     const EvaluateContext& context = {}) const;
+
+    const Graph& graph() const { return recorded_.graph; }
+
+private:
+    // A graph to be run in order, and what may be freed on the way.
+    struct Plan {
+        explicit Plan(Graph of) : graph(std::move(of)), live(liveness(graph)) {}
+        Graph graph;
+        Liveness live;
+    };
+
+    Plan recorded_;  // for those who watch every node
+    Plan fused_;
+};
+
+}  // namespace cait

@@ -1,0 +1,92 @@
+#include "train/torch/torch_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "cait/error.h"
+#include "graph/constants.h"
+#include "graph/lower.h"
+#include "models/catalogue.h"
+#include "system/file_guard.h"
+#include "train/torch/convert.h"
+#include "train/torch/executor.h"
+
+namespace cait {
+
+namespace {
+
+// Batch norms go into the weights before them, and with them what keeps re-attention from being
+// fused. What else could go there costs the branch kernels nothing, so that without batch norms the
+// weights stay as they are: mapped from their file.
+ComputedConstants computation_of(const Model& model, const std::vector<std::string>& taps) {
+    Graph graph = record(model.spec(), {.taps = taps});
+    const bool pays = std::ranges::any_of(graph.nodes, [](const Node& node) {
+        return std::holds_alternative<op::BatchNorm>(node.op);
+    });
+    if (pays) return compute_constants(lower(graph), model.weights());
+    return {std::move(graph), model.weights()};
+}
+
+class TorchSession final : public Executor {
+public:
+    TorchSession(const Model& model, Precision precision, at::Device device)
+        : model_(model), precision_(precision), device_(device) {}
+
+    std::map<std::string, Tensor> run(const Tensor& images,
+                                      const std::vector<std::string>& taps) const override;
+
+private:
+    // What a set of taps takes, kept from one run to the next.
+    struct Prepared {
+        TorchExecutor executor;
+        TorchTensors weights;
+        EvaluateContext context;
+    };
+    const Prepared& prepared(const std::vector<std::string>& taps) const;
+
+    Model model_;
+    Precision precision_;
+    at::Device device_;
+    mutable std::mutex mutex_;
+    mutable std::map<std::vector<std::string>, std::unique_ptr<Prepared>> prepared_;
+};
+
+const TorchSession::Prepared& TorchSession::prepared(const std::vector<std::string>& taps) const {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = prepared_.find(taps); found != prepared_.end()) return *found->second;
+    const ComputedConstants computation = computation_of(model_, taps);
+    auto made = std::make_unique<Prepared>(Prepared{TorchExecutor(computation.graph), {}, {}});
+    for (const auto& [name, tensor] : computation.weights)
+        made->weights[name] = to_torch(tensor).to(device_, at::kFloat).contiguous();
+    made->context.precision = precision_;
+    made->context.memory = std::make_shared<CpuMemory>();
+    made->context.weights_version = 0;  // they do not change here
+    return *(prepared_[taps] = std::move(made));
+}
+
+std::map<std::string, Tensor> TorchSession::run(const Tensor& images,
+                                                const std::vector<std::string>& taps) const {
+    if (images.dtype() != DType::f32 || images.shape().rank() != 4)
+        throw Error(fmt::format("expected float32 images [B, C, H, W], found {} {}",
+                                name_of(images.dtype()), images.shape().to_string()));
+    if (images.shape()[0] == 0) throw Error("expected at least one image, found none");
+    const at::InferenceMode no_gradients;
+    const Prepared& with = prepared(taps);
+    std::map<std::string, Tensor> results;
+    for (const auto& [name, tensor] :
+         with.executor.run(to_torch(images).to(device_), with.weights, with.context))
+        results[name] = from_torch(tensor);
+    check_mapped_files();
+    return results;
+}
+
+}  // namespace
+
+std::unique_ptr<Executor> make_torch_session(const Model& model, Precision precision,
+                                             const std::string& device) {
+    return std::make_unique<TorchSession>(model, precision, at::Device(device));
+}
+
+}  // namespace cait

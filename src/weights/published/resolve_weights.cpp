@@ -1,0 +1,66 @@
+#include "weights/published/resolve_weights.h"
+
+#include <fmt/format.h>
+
+#include "weights/published/weight_cache.h"
+
+namespace cait {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kOfficial = "official";
+
+bool is_official(std::string_view text) {
+    return text == kOfficial ||
+           (text.starts_with(kOfficial) && text.substr(kOfficial.size()).starts_with(':'));
+}
+
+// What is in the cache was checked when it came: it is not read again for its checksum.
+fs::path official(std::string_view text, const std::string& model, const ResolveOptions& options) {
+    if (model.empty())
+        throw UsageError(fmt::format("--weights {}: expected --model NAME as well", text));
+    const std::string_view variant = text.substr(std::min(text.size(), kOfficial.size() + 1));
+    const PublishedWeights& weights = find_published(model, variant);
+    const fs::path file = weight_cache() / weights.file();
+    if (!fs::exists(file)) {
+        DownloadOptions download;
+        if (options.fetching) download.progress = options.fetching(weights.file());
+        fetch_published(weights, file, download);
+    }
+    if (options.note && !weights.note.empty())
+        options.note(fmt::format("{}: {}", weights.file(), weights.note));
+    return file;
+}
+
+fs::path of_run(const fs::path& folder, const ResolveOptions& options) {
+    const fs::path best = folder / "best.safetensors", last = folder / "last.safetensors";
+    if (fs::exists(best)) {
+        if (options.note)
+            options.note(fmt::format(
+                "{} is the best epoch, chosen on the validation data{}", best.string(),
+                fs::exists(last) ? "; the final one is " + last.string() : std::string()));
+        return best;
+    }
+    if (!fs::exists(last))
+        throw Error(
+            fmt::format("{}: expected a file of weights or the folder of a run, found a "
+                        "folder without best.safetensors and last.safetensors",
+                        folder.string()));
+    if (options.note)
+        options.note(
+            fmt::format("{}: no best.safetensors yet, the last weights are used", folder.string()));
+    return last;
+}
+
+}  // namespace
+
+fs::path resolve_weights(const std::string& text, const std::string& model,
+                         const ResolveOptions& options) {
+    if (is_official(text)) return official(text, model, options);
+    if (fs::is_directory(text)) return of_run(text, options);
+    return text;
+}
+
+}  // namespace cait
