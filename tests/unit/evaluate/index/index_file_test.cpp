@@ -20,7 +20,7 @@ constexpr const char* kUnknown = "IVF2_FlatDedup";
 std::map<std::string, std::string> seeds() {
     std::map<std::string, std::string> found;
     const std::filesystem::path folder =
-        test::source_path(__FILE__).parent_path() / "../../fuzz/corpus/faiss_index";
+        test::source_path(__FILE__).parent_path() / "../../../fuzz/corpus/faiss_index";
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         std::ostringstream text;
         text << std::ifstream(entry.path(), std::ios::binary).rdbuf();

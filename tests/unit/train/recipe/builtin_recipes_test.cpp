@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-fs::path root() { return test::source_path(__FILE__).parent_path() / "../../.."; }
+fs::path root() { return test::source_path(__FILE__).parent_path() / "../../../.."; }
 
 // The stochastic depth that training would have, whether the preset or the recipe says so.
 double drop_path(const Recipe& recipe) {

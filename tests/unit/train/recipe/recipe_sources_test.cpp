@@ -111,7 +111,7 @@ TEST(RecipeSources, EveryValueOfAFileHasOne) {
     for (const Source& source : sources()) compared.insert(source.recipe);
     const std::set<std::string> facts{"about", "base", "model.name", "model.expects_weights"};
     for (const std::string& name : compared) {
-        const fs::path file = folder() / "../../../recipes" / (name + ".toml");
+        const fs::path file = folder() / "../../../../recipes" / (name + ".toml");
         for (const TomlEntry& entry : parse_toml(read_file(file), name))
             EXPECT_TRUE(facts.contains(entry.key) || has_source(name, file_key(entry.key)))
                 << name << ".toml:" << entry.line << ": " << entry.key;
