@@ -86,6 +86,15 @@ install(FILES ${printed}/cait.fish COMPONENT program
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES ${printed}/cait.1.gz COMPONENT program DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
+# For those who build without CMake: pkg-config --cflags --libs cait. Private parts of static libraries are linked too.
+set(CAIT_PC_OPENMP "")
+if(TARGET OpenMP::OpenMP_CXX)
+  set(CAIT_PC_OPENMP ${OpenMP_CXX_FLAGS})
+endif()
+configure_file(cmake/cait.pc.in cait.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cait.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        COMPONENT development)
+
 configure_package_config_file(cmake/cait-config.cmake.in cait-config.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(cait-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -17,6 +17,20 @@ run(${work_dir}/build/consumer ${pictures}/jpeg_420.jpg ${model})
 
 expect("^cait_xxs24_224 [0-9]+ [|] \\[1, 3, 16, 16\\] [|] unknown model 'cait_xxs25_224'; nearest: cait_xxs24_224")
 
+# Without CMake, through pkg-config; the prefix has moved, and its file with it.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE description ${work_dir}/moved/cait.pc)
+  get_filename_component(description ${description} DIRECTORY)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${description} ${pkg_config} --cflags --libs cait
+                  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${compiler} -std=c++20 ${examples_dir}/classify_folder.cpp -o ${work_dir}/by_pkg_config ${flags})
+  file(COPY ${pictures}/jpeg_420.jpg DESTINATION ${work_dir}/one)
+  run(${work_dir}/by_pkg_config ${model} ${work_dir}/one)
+  expect("jpeg_420.jpg: class [0-2] [(][0-9.]+ %[)]")
+endif()
+
 # The examples are a project of their own, which needs the engine alone.
 run(${CMAKE_COMMAND} -S ${examples_dir} -B ${work_dir}/examples -G ${generator}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=${build_type}
