@@ -38,11 +38,9 @@ void check(const AnalyzeArguments& arguments) {
             fmt::format("--output {}: expected a folder, found a file", arguments.output));
 }
 
-}  // namespace
-
-void add_analyze_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "analyze", "Measure what goes on inside models, with charts",
+void add_analyze(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
         "cait analyze --weights runs/flowers --data folder:flowers --output look\n"
         "  cait analyze --weights runs/flowers rose.jpg --what residual,similarity --output look\n"
         "  cait analyze --weights runs/a runs/b --data imagenet:imagenet --what cost --output "
@@ -51,50 +49,55 @@ void add_analyze_command(CLI::App& app, const Invocation& invocation) {
         "imagenet-v2:v2 --output look");
     auto arguments = std::make_shared<AnalyzeArguments>();
     arguments->pictures.count = 16;
-    arguments->model.add_to(*command, true);
-    add_several_weights(*command, arguments->weights);
-    add_classes_option(*command, arguments->classes);
-    arguments->pictures.add_to(*command);
+    arguments->model.add_to(command, true);
+    add_several_weights(command, arguments->weights);
+    add_classes_option(command, arguments->classes);
+    arguments->pictures.add_to(command);
     command
-        ->add_option("--what", arguments->what,
-                     "all that fits, or some of: residual (share of the residual branches), "
-                     "layerscale, filters (ResMLP), tokens (class and distillation), similarity "
-                     "(of attention maps by depth), resolution, crop, cost, second")
+        .add_option("--what", arguments->what,
+                    "all that fits, or some of: residual (share of the residual branches), "
+                    "layerscale, filters (ResMLP), tokens (class and distillation), similarity "
+                    "(of attention maps by depth), resolution, crop, cost, second")
         ->delimiter(',')
         ->capture_default_str();
     command
-        ->add_option("--output", arguments->output,
-                     "Folder for analysis.html, analysis.json and every chart as .svg and .png")
+        .add_option("--output", arguments->output,
+                    "Folder for analysis.html, analysis.json and every chart as .svg and .png")
         ->type_name("FOLDER")
         ->required();
-    command->add_flag("--json", arguments->json, "The numbers on stdout, too");
+    add_json_flag(command, arguments->json, "The numbers on stdout, too");
     command
-        ->add_option("--second", arguments->second,
-                     "Another test set, such as ImageNet-V2: accuracy on it by that on --data")
+        .add_option("--second", arguments->second,
+                    "Another test set, such as ImageNet-V2: accuracy on it by that on --data")
         ->type_name("URI");
     command
-        ->add_option("--limit", arguments->limit,
-                     "Images that accuracies are measured on, drawn at random; default: all")
+        .add_option("--limit", arguments->limit,
+                    "Images that accuracies are measured on, drawn at random; default: all")
         ->check(CLI::Range(1, 100'000'000));
     command
-        ->add_option("--sizes", arguments->sizes,
-                     "Resolutions for `resolution`, in pixels; default: around the model's own")
+        .add_option("--sizes", arguments->sizes,
+                    "Resolutions for `resolution`, in pixels; default: around the model's own")
         ->delimiter(',');
-    command->add_option("--ratios", arguments->ratios, "Crop ratios for `crop`; default: 0.6 to 1")
+    command.add_option("--ratios", arguments->ratios, "Crop ratios for `crop`; default: 0.6 to 1")
         ->delimiter(',');
     command
-        ->add_option("--reported", arguments->reported,
-                     "For `cost`: models of the catalogue with their papers' accuracies, by parts "
-                     "of their names")
+        .add_option("--reported", arguments->reported,
+                    "For `cost`: models of the catalogue with their papers' accuracies, by parts "
+                    "of their names")
         ->type_name("NAME")
         ->delimiter(',');
-    arguments->executor.add_to(*command);
-    add_threads_option(*command, arguments->threads);
-    command->callback([arguments, invocation] {
+    arguments->executor.add_to(command);
+    add_threads_option(command, arguments->threads);
+    command.callback([arguments, invocation] {
         part_words(arguments->weights, arguments->pictures.files);
         check(*arguments);
         run(*arguments, invocation);
     });
 }
+
+const RegisterCommand analyze_row({"analyze", CommandGroup::look,
+                                   "Measure what goes on inside models, with charts", add_analyze});
+
+}  // namespace
 
 }  // namespace cait::app

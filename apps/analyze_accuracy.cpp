@@ -12,6 +12,7 @@
 #include "data/shuffle.h"
 #include "data_open.h"
 #include "evaluate/evaluate_data.h"
+#include "kernels/precision_names.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"

@@ -68,54 +68,61 @@ bool AttendArguments::into_folder() const {
     return output.ends_with('/') || std::filesystem::is_directory(output);
 }
 
-void add_attend_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "attend", "Draw where the class token looks",
+namespace {
+
+void add_attend(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
         "cait attend --weights runs/flowers rose.jpg --output look.png\n"
         "  cait attend --weights runs/flowers rose.jpg --heads --layer all --output heads.png\n"
         "  cait attend --weights runs/vit photos/ --map rollout --output maps/ --raw maps.npy\n"
         "  cait attend --weights runs/cait runs/vit rose.jpg --output side-by-side.png");
     auto arguments = std::make_shared<AttendArguments>();
-    arguments->model.add_to(*command, true);
-    add_several_weights(*command, arguments->weights)->required();
-    add_classes_option(*command, arguments->classes);
-    arguments->pictures.add_to(*command);
-    arguments->executor.add_to(*command);
-    command->add_option("--output", arguments->output,
-                        "The .png or .jpg to draw, or a folder (an existing one, or a name with "
-                        "a / at its end) for a picture of each photograph");
-    command->add_option("--raw", arguments->raw,
-                        "The maps as numbers, [images, maps, heads, height, width]: .npy, or "
-                        ".safetensors of several models");
-    command->add_flag("--json", arguments->json, "What was seen as a JSON list on stdout");
+    arguments->model.add_to(command, true);
+    add_several_weights(command, arguments->weights)->required();
+    add_classes_option(command, arguments->classes);
+    arguments->pictures.add_to(command);
+    arguments->executor.add_to(command);
+    command.add_option("--output", arguments->output,
+                       "The .png or .jpg to draw, or a folder (an existing one, or a name with "
+                       "a / at its end) for a picture of each photograph");
+    command.add_option("--raw", arguments->raw,
+                       "The maps as numbers, [images, maps, heads, height, width]: .npy, or "
+                       ".safetensors of several models");
+    add_json_flag(command, arguments->json, "What was seen as a JSON list on stdout");
     command
-        ->add_option("--map", arguments->map,
-                     "class: what the class token looks at in a layer; rollout: through all blocks "
-                     "of a ViT or DeiT")
+        .add_option("--map", arguments->map,
+                    "class: what the class token looks at in a layer; rollout: through all blocks "
+                    "of a ViT or DeiT")
         ->check(CLI::IsMember({"class", "rollout"}))
         ->capture_default_str();
     command
-        ->add_option("--layer", arguments->layer,
-                     "Which layer with a class token: a number from 0, last, or all; default: the "
-                     "first of class attention (CaiT), the last of a ViT")
+        .add_option("--layer", arguments->layer,
+                    "Which layer with a class token: a number from 0, last, or all; default: the "
+                    "first of class attention (CaiT), the last of a ViT")
         ->type_name("N");
     command
-        ->add_option("--style", arguments->style,
-                     "saliency: the photograph in grey where the model looks, in the colours of "
-                     "cividis; heat: colours over the photograph; map: the colours alone")
+        .add_option("--style", arguments->style,
+                    "saliency: the photograph in grey where the model looks, in the colours of "
+                    "cividis; heat: colours over the photograph; map: the colours alone")
         ->check(CLI::IsMember({"saliency", "heat", "map"}))
         ->capture_default_str();
-    command->add_flag("--heads", arguments->heads, "Every head by itself, beside their mean");
+    command.add_flag("--heads", arguments->heads, "Every head by itself, beside their mean");
     command
-        ->add_option("--side", arguments->side,
-                     "Longer side of each picture in pixels; default: the photograph's own, of "
-                     "several at most 640")
+        .add_option("--side", arguments->side,
+                    "Longer side of each picture in pixels; default: the photograph's own, of "
+                    "several at most 640")
         ->check(CLI::Range(32, 4096));
-    command->callback([arguments, invocation] {
+    command.callback([arguments, invocation] {
         part_words(arguments->weights, arguments->pictures.files);
         check(*arguments);
         run(*arguments, invocation);
     });
 }
+
+const RegisterCommand attend_row({"attend", CommandGroup::look, "Draw where the class token looks",
+                                  add_attend});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "data.h"
 #include "executor.h"
+#include "kernels/precision_names.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "sandboxed.h"
@@ -86,7 +87,7 @@ nlohmann::json to_json(const BenchResult& r) {
                                     : nlohmann::json({r.image_height, r.image_width});
     return {{"model", r.model},
             {"batch", r.with.batch},
-            {"precision", r.with.precision == Precision::bf16 ? "bf16" : "fp32"},
+            {"precision", name_of(r.with.precision)},
             {"threads", r.with.threads},
             {"image_size", size},
             {"runs", r.runs},
@@ -116,8 +117,8 @@ void print_row(const BenchResult& r) {
         "{:<28} {:>9} {:>5} {:>5} {:>7} {:>9.1f} {:>8.2f} {:>8.2f} {:>8.1f} {:>5.0f}% "
         "{:>8.0f} {:>8.0f}\n",
         r.model, fmt::format("{}x{}", r.image_height, r.image_width), r.with.batch,
-        r.with.precision == Precision::bf16 ? "bf16" : "fp32", r.with.threads, r.images_per_second,
-        r.p50_ms, r.p99_ms, r.gflops, 100 * r.peak_share, r.start_ms + r.first_ms, r.peak_mib);
+        name_of(r.with.precision), r.with.threads, r.images_per_second, r.p50_ms, r.p99_ms,
+        r.gflops, 100 * r.peak_share, r.start_ms + r.first_ms, r.peak_mib);
     flush_out();
 }
 
@@ -182,47 +183,50 @@ void run(const BenchArguments& arguments) {
     if (arguments.json) print_json(list);
 }
 
-}  // namespace
-
-void add_bench_command(CLI::App& app) {
-    CLI::App* command = add_command(app, "bench", "Measure how fast a model is here",
-                                    "cait bench cait_xxs24_224 --batch 1,8 --precision fp32,bf16\n"
-                                    "  cait bench runs/flowers --batch 1 --threads 1,2 --layers\n"
-                                    "  cait bench cait_xxs24_224 --batch max --runs 30");
+void add_bench(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "cait bench cait_xxs24_224 --batch 1,8 --precision fp32,bf16\n"
+                "  cait bench runs/flowers --batch 1 --threads 1,2 --layers\n"
+                "  cait bench cait_xxs24_224 --batch max --runs 30");
     auto arguments = std::make_shared<BenchArguments>();
-    arguments->model.add_to(*command, true);
+    arguments->model.add_to(command, true);
     command
-        ->add_option("subject", arguments->subject,
-                     "A model file, a run's folder, or a preset, which then has fresh weights")
+        .add_option("subject", arguments->subject,
+                    "A model file, a run's folder, or a preset, which then has fresh weights")
         ->type_name("MODEL|FILE")
         ->required();
-    add_weights_option(*command, arguments->weights);
+    add_weights_option(command, arguments->weights);
     command
-        ->add_option("--batch", arguments->batches,
-                     "Images at a time, one or more numbers; max: as many as fit")
+        .add_option("--batch", arguments->batches,
+                    "Images at a time, one or more numbers; max: as many as fit")
         ->delimiter(',')
         ->capture_default_str();
-    command->add_option("--precision", arguments->precisions, "fp32, bf16 or both")
+    command.add_option("--precision", arguments->precisions, "fp32, bf16 or both")
         ->delimiter(',')
-        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();
     command
-        ->add_option("--threads", arguments->threads,
-                     "One or more numbers; default: all processors that there are")
+        .add_option("--threads", arguments->threads,
+                    "One or more numbers; default: all processors that there are")
         ->delimiter(',')
         ->check(CLI::Range(1, 1024));
     command
-        ->add_option("--size", arguments->sizes,
-                     "Sides of the image, N or HxW; default: the model's")
+        .add_option("--size", arguments->sizes,
+                    "Sides of the image, N or HxW; default: the model's")
         ->delimiter(',');
-    command->add_option("--seconds", arguments->effort.seconds, "How long each is measured")
+    command.add_option("--seconds", arguments->effort.seconds, "How long each is measured")
         ->check(CLI::Range(0.01, 3600.0))
         ->capture_default_str();
-    command->add_option("--runs", arguments->effort.runs,
-                        "Exactly so many runs instead, as in papers (30)");
-    command->add_flag("--layers", arguments->layers, "Also where the time goes, step by step");
-    command->add_flag("--json", arguments->json, "Print a JSON list");
-    command->callback([arguments] { run(*arguments); });
+    command.add_option("--runs", arguments->effort.runs,
+                       "Exactly so many runs instead, as in papers (30)");
+    command.add_flag("--layers", arguments->layers, "Also where the time goes, step by step");
+    add_json_flag(command, arguments->json, "Print a JSON list");
+    command.callback([arguments] { run(*arguments); });
 }
+
+const RegisterCommand bench_row({"bench", CommandGroup::machine, "Measure how fast a model is here",
+                                 add_bench});
+
+}  // namespace
 
 }  // namespace cait::app

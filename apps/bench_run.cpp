@@ -32,8 +32,7 @@ Tensor noise(const Model& model, std::size_t batch) {
 
 // What the threads can do at best in this number format, the best way that they have.
 double peak_of(const BenchCase& with) {
-    const auto wanted = with.precision == Precision::bf16 ? kernels::PeakFormat::bfloat16
-                                                          : kernels::PeakFormat::float32;
+    const kernels::Format wanted = kernels::row_of(with.precision).format;
     constexpr double kSeconds = 0.4;
     double best = 0;
     for (const kernels::PeakKind& kind : kernels::peak_kinds())
@@ -99,11 +98,10 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
 
 std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                                     const BenchEffort& effort) {
-    const engine::Plan plan(
-        record(model.spec()), model.weights(),
-        {.format = with.precision == Precision::bf16 ? kernels::Format::bf16 : kernels::Format::f32,
-         .batch = engine::Index(with.batch),
-         .threads = 1});
+    const engine::Plan plan(record(model.spec()), model.weights(),
+                            {.format = kernels::row_of(with.precision).format,
+                             .batch = engine::Index(with.batch),
+                             .threads = 1});
     const Tensor images = noise(model, with.batch);
     std::vector<double> seconds(plan.steps().size());
     const auto run = [&] {

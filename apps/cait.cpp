@@ -10,7 +10,6 @@
 #include "base/version.h"
 #include "command.h"
 #include "output.h"
-#include "serve.h"
 #include "system/cpu_limit.h"
 #include "system/file_guard.h"
 #include "system/isa.h"
@@ -63,31 +62,14 @@ std::string words_of(const CLI::App& command) {  // "data get "
 int run(int argc, char** argv) {
     CLI::App app("Image transformers: train, fine-tune, distil, evaluate and look inside them.",
                  "cait");
-    app.set_version_flag("--version", fmt::format("cait {}", cait::version()));
+    app.formatter(help_formatter());
+    app.get_help_ptr()->group(kGeneralOptions);
+    app.set_version_flag("--version", fmt::format("cait {}", cait::version()))
+        ->group(kGeneralOptions);
     app.require_subcommand(1);
     app.footer("\n`cait COMMAND --help` explains a command and shows an example.");
-    add_models_command(app);
-    add_inspect_command(app);
-    add_convert_command(app);
     int status = 0;
-    const Invocation invocation{argc, argv, &status};
-    add_train_command(app, invocation);
-    add_predict_command(app, invocation);
-    add_attend_command(app, invocation);
-    add_analyze_command(app, invocation);
-    add_eval_command(app, invocation);
-    add_embed_command(app, invocation);
-    add_study_command(app, invocation);
-    add_index_command(app, invocation);
-    add_search_command(app, invocation);
-    add_serve_command(app, invocation);
-    add_forward_command(app, invocation);
-    add_preprocess_command(app);
-    add_weights_command(app);
-    add_data_command(app);
-    add_machine_command(app);
-    add_bench_command(app);
-    add_completion_command(app);
+    add_commands(app, {argc, argv, &status});
     app.parse_complete_callback(check_environment);
     try {
         app.parse(argc, argv);

@@ -12,6 +12,7 @@
 namespace cait::app {
 
 void add_classes_option(CLI::App& command, std::string& file) {
+    const OptionGroup group(command, kModelOptions);
     command.add_option("--classes", file,
                        "Names of the model's classes, one per line, in place of its own");
 }

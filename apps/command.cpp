@@ -8,11 +8,14 @@
 
 namespace cait::app {
 
-CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
-                      const std::string& example) {
-    CLI::App* command = app.add_subcommand(name, summary);
-    command->footer("\nExample:\n  " + example + "\n");
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& summary) {
+    CLI::App* command = parent.add_subcommand(name, summary);
+    command->get_help_ptr()->group(kGeneralOptions);
     return command;
+}
+
+void set_example(CLI::App& command, const std::string& example) {
+    command.footer("\nExample:\n  " + example + "\n");
 }
 
 CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
@@ -37,6 +40,7 @@ SettingList recipe_settings(const std::vector<std::string>& set) {
 }
 
 void ModelOptions::add_to(CLI::App& command, bool with_weights) {
+    const OptionGroup group(command, kModelOptions);
     command.add_option("--model", model, "A name from `cait models`")->type_name("NAME");
     add_repeatable(command, "--set", set,
                    "Change a setting, e.g. model.classes=10; may be repeated")

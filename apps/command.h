@@ -1,5 +1,4 @@
-// What the sub-commands share: how each adds itself to the program, and the options that choose a
-// model and its weights.
+// What the commands share, above all the options that choose a model and its weights.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,39 +7,14 @@
 #include <vector>
 
 #include "cait/model.h"
+#include "command_table.h"
+#include "option_groups.h"
 
 namespace cait::app {
 
-// The words that the program was started with.
-struct Invocation {
-    int argc = 0;
-    char** argv = nullptr;
-    int* status = nullptr;  // where a command that did its work puts another exit code than 0
-};
-
-void add_models_command(CLI::App& app);
-void add_inspect_command(CLI::App& app);
-void add_convert_command(CLI::App& app);
-void add_weights_command(CLI::App& app);
-void add_data_command(CLI::App& app);
-void add_machine_command(CLI::App& app);
-void add_bench_command(CLI::App& app);
-void add_completion_command(CLI::App& app);
-void add_forward_command(CLI::App& app, const Invocation& invocation);
-void add_eval_command(CLI::App& app, const Invocation& invocation);
-void add_train_command(CLI::App& app, const Invocation& invocation);
-void add_predict_command(CLI::App& app, const Invocation& invocation);
-void add_attend_command(CLI::App& app, const Invocation& invocation);
-void add_analyze_command(CLI::App& app, const Invocation& invocation);
-void add_preprocess_command(CLI::App& app);
-void add_embed_command(CLI::App& app, const Invocation& invocation);
-void add_study_command(CLI::App& app, const Invocation& invocation);
-void add_index_command(CLI::App& app, const Invocation& invocation);
-void add_search_command(CLI::App& app, const Invocation& invocation);
-
-// Adds a sub-command whose --help ends with an example.
-CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& summary,
-                      const std::string& example);
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& summary);
+// What --help ends with.
+void set_example(CLI::App& command, const std::string& example);
 
 // An option that takes one value each time that it is given: what follows may be another argument.
 CLI::Option* add_repeatable(CLI::App& command, const std::string& name,

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "models/catalogue.h"
+#include "option_groups.h"
 #include "system/download/download_list.h"
 #include "train/recipe/recipe_file.h"
 #include "weights/published/published_weights.h"
@@ -52,9 +53,19 @@ OptionWords words_of(const CLI::Option& option, const std::string& path) {
     return words;
 }
 
+std::vector<const CLI::Option*> options_in_order(const CLI::App& app) {
+    std::vector<const CLI::Option*> options =
+        app.get_options([](const CLI::Option* one) { return one->get_positional(); });
+    for (const std::string& heading : option_headings(app))
+        for (const CLI::Option* option : app.get_options())
+            if (option->get_group() == heading && option->nonpositional())
+                options.push_back(option);
+    return options;
+}
+
 void collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) {
-    CommandWords words{path, app.get_description(), app.get_footer(), {}, {}};
-    for (const CLI::Option* option : app.get_options())
+    CommandWords words{path, app.get_group(), app.get_description(), app.get_footer(), {}, {}};
+    for (const CLI::Option* option : options_in_order(app))
         words.options.push_back(words_of(*option, path));
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
     for (const CLI::App* command : commands) words.commands.push_back(command->get_name());

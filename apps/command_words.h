@@ -21,10 +21,11 @@ struct OptionWords {
 };
 
 struct CommandWords {
-    std::string path;  // "data get"; empty: the program itself
+    std::string path;   // "data get"; empty: the program itself
+    std::string group;  // heading that the program's --help shows it under
     std::string summary;
-    std::string footer;  // examples and what else --help ends with
-    std::vector<OptionWords> options;
+    std::string footer;                 // examples and what else --help ends with
+    std::vector<OptionWords> options;   // in the order of --help
     std::vector<std::string> commands;  // names of its sub-commands
 };
 

@@ -19,19 +19,22 @@ void run(const CLI::App& program, const std::string& kind) {
     write_out(manual_page(commands, program.version()));
 }
 
-}  // namespace
-
-void add_completion_command(CLI::App& app) {
-    CLI::App* command =
-        add_command(app, "completion", "Print a completion script for a shell, or the manual page",
-                    "source <(cait completion bash)\n"
-                    "  cait completion fish > ~/.config/fish/completions/cait.fish\n"
-                    "  cait completion man | man -l -");
+void add_completion(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "source <(cait completion bash)\n"
+                "  cait completion fish > ~/.config/fish/completions/cait.fish\n"
+                "  cait completion man | man -l -");
     auto kind = std::make_shared<std::string>();
-    command->add_option("kind", *kind, "What to print")
+    command.add_option("kind", *kind, "What to print")
         ->check(CLI::IsMember({"bash", "zsh", "fish", "man"}))
         ->required();
-    command->callback([&app, kind] { run(app, *kind); });
+    command.callback([&command, kind] { run(*command.get_parent(), *kind); });
 }
+
+const RegisterCommand completion_row({"completion", CommandGroup::machine,
+                                      "Print a completion script for a shell, or the manual page",
+                                      add_completion});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -98,32 +98,34 @@ void run(const ConvertArguments& arguments) {
     print_error("wrote {} ({} tensors)\n", arguments.output, tensors.size());
 }
 
-}  // namespace
-
-void add_convert_command(CLI::App& app) {
-    CLI::App* command =
-        add_command(app, "convert", "Turn any weight file into one safetensors file",
-                    "cait convert S24_224.pth cait_s24.safetensors --model cait_s24_224\n"
-                    "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
-                    "--set model.image_size=160 --dtype bfloat16\n"
-                    "  cait convert best.safetensors flowers.safetensors --name flowers --classes "
-                    "names.txt");
+void add_convert(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "cait convert S24_224.pth cait_s24.safetensors --model cait_s24_224\n"
+                "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
+                "--set model.image_size=160 --dtype bfloat16\n"
+                "  cait convert best.safetensors flowers.safetensors --name flowers --classes "
+                "names.txt");
     auto arguments = std::make_shared<ConvertArguments>();
     command
-        ->add_option("input", arguments->input,
-                     "Weights: .safetensors, .pth, .pt, the folder of a run, or official")
+        .add_option("input", arguments->input,
+                    "Weights: .safetensors, .pth, .pt, the folder of a run, or official")
         ->required();
-    command->add_option("output", arguments->output, "The .safetensors file to write")->required();
-    arguments->model.add_to(*command, true);
-    command->add_option("--names", arguments->names, "Parameter names to write")
+    command.add_option("output", arguments->output, "The .safetensors file to write")->required();
+    arguments->model.add_to(command, true);
+    command.add_option("--names", arguments->names, "Parameter names to write")
         ->check(CLI::IsMember({"official", "timm", "torchvision"}))
         ->capture_default_str();
-    command->add_option("--name", arguments->name, "What the model is to be called")
+    command.add_option("--name", arguments->name, "What the model is to be called")
         ->type_name("NAME");
-    add_classes_option(*command, arguments->classes);
-    command->add_option("--dtype", arguments->dtype, "Number format to write; default: as it is")
+    add_classes_option(command, arguments->classes);
+    command.add_option("--dtype", arguments->dtype, "Number format to write; default: as it is")
         ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
-    command->callback([arguments] { run(*arguments); });
+    command.callback([arguments] { run(*arguments); });
 }
+
+const RegisterCommand convert_row({"convert", CommandGroup::data,
+                                   "Turn any weight file into one safetensors file", add_convert});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -28,7 +28,7 @@ void DataArguments::add_to(CLI::App& command) {
     command.add_option("dataset", uri, "Name of the data set, e.g. folder:photos/train")
         ->type_name("URI")
         ->required();
-    command.add_flag("--json", json, "Print JSON");
+    add_json_flag(command, json);
 }
 
 DatasetPtr DataArguments::open() const { return open_data(uri); }
@@ -43,6 +43,7 @@ DatasetPtr DataArguments::open_training_part() const {
 void add_threads_option(CLI::App& command, int& threads) {
     constexpr int kMost = 256;
     threads = std::min(usable_cores(), kMost);
+    const OptionGroup group(command, kExecutionOptions);
     command.add_option("--threads", threads, "How many images are read at a time")
         ->check(CLI::Range(1, kMost))
         ->capture_default_str();
@@ -55,16 +56,22 @@ nlohmann::json bad_images_json(std::span<const BadImage> images) {
     return list;
 }
 
-void add_data_command(CLI::App& app) {
-    CLI::App* data = app.add_subcommand("data", "Look at, check, divide, pack and fetch data sets");
-    data->require_subcommand(1);
-    data->footer(schemes_text() + "\n`cait data COMMAND --help` shows an example.");
-    add_data_stats(*data);
-    add_data_preview(*data);
-    add_data_verify(*data);
-    add_data_split(*data);
-    add_data_pack(*data);
-    add_data_get(*data);
+namespace {
+
+void add_data(CLI::App& command, const Invocation&) {
+    command.require_subcommand(1);
+    command.footer(schemes_text() + "\n`cait data COMMAND --help` shows an example.");
+    add_data_stats(command);
+    add_data_preview(command);
+    add_data_verify(command);
+    add_data_split(command);
+    add_data_pack(command);
+    add_data_get(command);
 }
+
+const RegisterCommand data_row({"data", CommandGroup::data,
+                                "Look at, check, divide, pack and fetch data sets", add_data});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -82,9 +82,10 @@ void run(const GetArguments& arguments) {
 }  // namespace
 
 void add_data_get(CLI::App& data) {
-    CLI::App* command = add_command(data, "get", "Fetch a public data set",
-                                    "cait data get cifar10 --to data/cifar10\n"
-                                    "  cait data get --list");
+    CLI::App* command = add_command(data, "get", "Fetch a public data set");
+    set_example(*command,
+                "cait data get cifar10 --to data/cifar10\n"
+                "  cait data get --list");
     auto arguments = std::make_shared<GetArguments>();
     command->add_option("name", arguments->name, "One of --list")->type_name("NAME");
     command->add_option("--to", arguments->folder, "Folder for the files; default: NAME")
@@ -95,7 +96,7 @@ void add_data_get(CLI::App& data) {
         ->type_name("URL");
     command->add_flag("--list", arguments->list, "Show what can be fetched");
     command->add_flag("--no-unpack", arguments->no_unpack, "Leave archives as they are");
-    command->add_flag("--json", arguments->json, "Print JSON");
+    add_json_flag(*command, arguments->json);
     command->callback([arguments] { run(*arguments); });
 }
 

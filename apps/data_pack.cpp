@@ -52,8 +52,8 @@ void run(const PackArguments& arguments) {
 }  // namespace
 
 void add_data_pack(CLI::App& data) {
-    CLI::App* command = add_command(data, "pack", "Write a data set as tar shards",
-                                    "cait data pack folder:photos/train shards --shard-size 256MB");
+    CLI::App* command = add_command(data, "pack", "Write a data set as tar shards");
+    set_example(*command, "cait data pack folder:photos/train shards --shard-size 256MB");
     auto arguments = std::make_shared<PackArguments>();
     arguments->data.add_to(*command);
     command->add_option("folder", arguments->folder, "Folder to make for the shards")->required();

@@ -229,8 +229,10 @@ void run(PreviewArguments& arguments) {
 }  // namespace
 
 void add_data_preview(CLI::App& data) {
-    CLI::App* command = add_command(
-        data, "preview", "Draw augmented images with their labels on one sheet",
+    CLI::App* command =
+        add_command(data, "preview", "Draw augmented images with their labels on one sheet");
+    set_example(
+        *command,
         "cait data preview folder:photos/train --augment deit --output sheet.png\n"
         "  cait data preview folder:photos --augment small --set augment.mixup=0.8 --output b.png\n"
         "  cait data preview cifar10:data --augment rand-m9-mstd0.5-inc1 --output a.png");

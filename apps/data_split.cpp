@@ -54,9 +54,10 @@ void run(const SplitArguments& arguments) {
 
 void add_data_split(CLI::App& data) {
     CLI::App* command =
-        add_command(data, "split", "Hold out a part of every class, as two CSV lists",
-                    "cait data split folder:photos --fraction 0.1 --output train.csv,val.csv\n"
-                    "  cait data stats csv:val.csv");
+        add_command(data, "split", "Hold out a part of every class, as two CSV lists");
+    set_example(*command,
+                "cait data split folder:photos --fraction 0.1 --output train.csv,val.csv\n"
+                "  cait data stats csv:val.csv");
     auto arguments = std::make_shared<SplitArguments>();
     arguments->data.add_to(*command);
     command->add_option("--fraction", arguments->fraction, "Share of the images in the second list")

@@ -147,9 +147,10 @@ void run(const StatsArguments& arguments) {
 
 void add_data_stats(CLI::App& data) {
     CLI::App* command =
-        add_command(data, "stats", "Count images and classes, measure sizes and colours",
-                    "cait data stats folder:photos\n"
-                    "  cait data stats folder:photos/train");
+        add_command(data, "stats", "Count images and classes, measure sizes and colours");
+    set_example(*command,
+                "cait data stats folder:photos\n"
+                "  cait data stats folder:photos/train");
     auto arguments = std::make_shared<StatsArguments>();
     arguments->data.add_to(*command);
     add_threads_option(*command, arguments->threads);

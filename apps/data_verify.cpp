@@ -76,9 +76,10 @@ void run(const VerifyArguments& arguments) {
 
 void add_data_verify(CLI::App& data) {
     CLI::App* command = add_command(
-        data, "verify", "List the images that cannot be read; exit code 1 if there are any",
-        "cait data verify folder:photos\n"
-        "  cait data verify folder:photos/train");
+        data, "verify", "List the images that cannot be read; exit code 1 if there are any");
+    set_example(*command,
+                "cait data verify folder:photos\n"
+                "  cait data verify folder:photos/train");
     auto arguments = std::make_shared<VerifyArguments>();
     arguments->data.add_to(*command);
     add_threads_option(*command, arguments->threads);

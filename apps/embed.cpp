@@ -72,32 +72,36 @@ void run(const Arguments& arguments, const Invocation& invocation) {
                 set.vectors.columns);
 }
 
-}  // namespace
-
-void add_embed_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "embed", "Write what a network sees in images, a vector each",
+void add_embed(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
         "cait embed --weights runs/flowers --data folder:photos --output x.npy --labels y.npy\n"
         "  cait embed --weights runs/flowers photos/ --flip --output x.safetensors");
     auto arguments = std::make_shared<Arguments>();
-    add_weights_option(*command, arguments->embed.weights)->required();
-    arguments->embed.add_to(*command);
+    add_weights_option(command, arguments->embed.weights)->required();
+    arguments->embed.add_to(command);
     command
-        ->add_option("images", arguments->files,
-                     "JPEG, PNG or WebP files, folders or patterns of them, lists of names (.txt), "
-                     "or - for a list on stdin")
+        .add_option("images", arguments->files,
+                    "JPEG, PNG or WebP files, folders or patterns of them, lists of names (.txt), "
+                    "or - for a list on stdin")
         ->type_name("IMAGE|FOLDER|GLOB|LIST|-");
     command
-        ->add_option("--data", arguments->data,
-                     "Instead of files: a data set; its training part unless ?split= says so")
-        ->type_name("URI");
+        .add_option("--data", arguments->data,
+                    "Instead of files: a data set; its training part unless ?split= says so")
+        ->type_name("URI")
+        ->group(kImageOptions);
     command
-        ->add_option("--output", arguments->output,
-                     ".npy for the vectors, .safetensors for names and labels with them")
+        .add_option("--output", arguments->output,
+                    ".npy for the vectors, .safetensors for names and labels with them")
         ->required();
-    command->add_option("--labels", arguments->labels, "Also the labels of --data, .npy")
+    command.add_option("--labels", arguments->labels, "Also the labels of --data, .npy")
         ->type_name("FILE.npy");
-    command->callback([arguments, invocation] { run(*arguments, invocation); });
+    command.callback([arguments, invocation] { run(*arguments, invocation); });
 }
+
+const RegisterCommand embed_row({"embed", CommandGroup::search,
+                                 "Write what a network sees in images, a vector each", add_embed});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -41,6 +41,7 @@ void EmbedArguments::add_to(CLI::App& command) {
     executor.batch = ExecutorOptions::kBySize;
     executor.add_to(command);
     add_threads_option(command, threads);
+    const OptionGroup group(command, kImageOptions);
     command.add_flag("--skip-bad", skip_bad,
                      "Leave out up to 5 % of unreadable images instead of refusing the first");
 }

@@ -64,6 +64,7 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
 }
 
 void add_neighbour_options(CLI::App& command, NeighbourArguments& neighbours) {
+    const OptionGroup group(command, "Nearest neighbours");
     command
         .add_option("--knn", neighbours.knn,
                     "Classify by the nearest images of this data set, its training part where it "
@@ -104,58 +105,61 @@ void add_neighbour_options(CLI::App& command, NeighbourArguments& neighbours) {
         ->capture_default_str();
 }
 
-}  // namespace
-
-void add_eval_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "eval", "Measure accuracy, calibration and confusions on a data set",
-        "cait eval --weights runs/a --data folder:photos/val --report eval.html\n"
-        "  cait eval --weights runs/a --data folder:photos --knn folder:photos --retrieval "
-        "folder:photos\n"
-        "  cait eval --model cait_s24_224 --weights official --data imagenet-v2:data/v2\n"
-        "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
-        "--data folder:photos/val");
+void add_eval(CLI::App& command, const Invocation& invocation) {
+    set_example(command,
+                "cait eval --weights runs/a --data folder:photos/val --report eval.html\n"
+                "  cait eval --weights runs/a --data folder:photos --knn folder:photos --retrieval "
+                "folder:photos\n"
+                "  cait eval --model cait_s24_224 --weights official --data imagenet-v2:data/v2\n"
+                "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
+                "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
-    arguments->model.add_to(*command, true);
-    add_weights_option(*command, arguments->weights)->required();
+    arguments->model.add_to(command, true);
+    add_weights_option(command, arguments->weights)->required();
     command
-        ->add_option("--data", arguments->data,
-                     "Data set, as in `cait data --help`; its validation part where it has one")
+        .add_option("--data", arguments->data,
+                    "Data set, as in `cait data --help`; its validation part where it has one")
         ->type_name("URI")
         ->required();
     command
-        ->add_option("--compare", arguments->compare,
-                     "Further weights, as for --weights: how often any two models disagree")
+        .add_option("--compare", arguments->compare,
+                    "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
     arguments->executor.batch = ExecutorOptions::kBySize;
-    arguments->executor.add_to(*command);
-    add_threads_option(*command, arguments->threads);
-    add_tta_option(*command, arguments->tta);
+    arguments->executor.add_to(command);
+    add_threads_option(command, arguments->threads);
+    add_tta_option(command, arguments->tta);
     command
-        ->add_option("--fusion", arguments->fusion,
-                     "Class and distillation head: mean of their logits, or sum of their "
-                     "probabilities (softmax)")
+        .add_option("--fusion", arguments->fusion,
+                    "Class and distillation head: mean of their logits, or sum of their "
+                    "probabilities (softmax)")
         ->check(CLI::IsMember({"logits", "softmax"}));
-    command->add_option("--crop-ratio", arguments->crop_ratio,
-                        "Crop size over resized size; default: the model's");
+    command.add_option("--crop-ratio", arguments->crop_ratio,
+                       "Crop size over resized size; default: the model's");
     command
-        ->add_option("--crop-mode", arguments->crop_mode,
-                     "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
-                     "model's")
+        .add_option("--crop-mode", arguments->crop_mode,
+                    "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
+                    "model's")
         ->check(CLI::IsMember({"centre", "squash", "border"}));
-    add_classes_option(*command, arguments->classes);
-    command->add_flag("--per-class", arguments->per_class, "Also the accuracy of every class");
-    command->add_flag("--skip-bad", arguments->skip_bad,
-                      "Leave out up to 5 % of unreadable images instead of refusing the first");
-    command->add_option("--report", arguments->report, "Also write a page with pictures")
+    add_classes_option(command, arguments->classes);
+    command.add_flag("--per-class", arguments->per_class, "Also the accuracy of every class");
+    command.add_flag("--skip-bad", arguments->skip_bad,
+                     "Leave out up to 5 % of unreadable images instead of refusing the first");
+    command.add_option("--report", arguments->report, "Also write a page with pictures")
         ->type_name("FILE.html");
     command
-        ->add_option("--predictions", arguments->predictions,
-                     "Also write each image's label and five likeliest classes")
+        .add_option("--predictions", arguments->predictions,
+                    "Also write each image's label and five likeliest classes")
         ->type_name("FILE.csv");
-    add_neighbour_options(*command, arguments->neighbours);
-    command->add_flag("--json", arguments->json, "Print JSON");
-    command->callback([arguments, invocation] { run(*arguments, invocation); });
+    add_neighbour_options(command, arguments->neighbours);
+    add_json_flag(command, arguments->json);
+    command.callback([arguments, invocation] { run(*arguments, invocation); });
 }
+
+const RegisterCommand eval_row({"eval", CommandGroup::use,
+                                "Measure accuracy, calibration and confusions on a data set",
+                                add_eval});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "engine/engine_executor.h"
+#include "kernels/precision_names.h"
 #include "models/catalogue.h"
 #include "output.h"
 
 namespace cait::app {
 
 void ExecutorOptions::add_to(CLI::App& command) {
+    const OptionGroup group(command, kExecutionOptions);
     command.add_option("--precision", precision, "Number format of the products")
-        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();
     command.add_option("--executor", executor, "What runs the model: our engine or LibTorch")
         ->check(CLI::IsMember({"engine", "torch"}))
@@ -52,10 +54,6 @@ std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOption
                               .cache = options.cache});
     for (const std::string& note : executor->session().notes()) print_error("note: {}\n", note);
     return executor;
-}
-
-Precision precision_of(const std::string& word) {
-    return word == "bf16" ? Precision::bf16 : Precision::fp32;
 }
 
 }  // namespace cait::app

@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "cait/precision.h"
 #include "command.h"
 #include "models/executor.h"
 
@@ -35,7 +34,5 @@ std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOption
 // The part of it that differs: LibTorch's, or an Error in a program that has none.
 std::unique_ptr<Executor> make_torch_executor(const Model& model, const ExecutorOptions& options);
 void continue_in_torch(const Invocation& invocation);
-
-Precision precision_of(const std::string& word);
 
 }  // namespace cait::app

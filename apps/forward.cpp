@@ -86,34 +86,37 @@ void run(const ForwardArguments& arguments, const Invocation& invocation) {
     write_safetensors(arguments.output, tensors, {});
 }
 
-}  // namespace
-
-void add_forward_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "forward", "Run raw tensors through a model",
+void add_forward(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
         "cait forward --model cait_s24_224 --weights S24_224.pth --input x.npy --output y.npy\n"
         "  cait forward --weights mine.safetensors --input x.npy --output map.npy "
         "--tap class_attention.0");
     auto arguments = std::make_shared<ForwardArguments>();
-    arguments->model.add_to(*command, true);
-    add_weights_option(*command, arguments->weights);
+    arguments->model.add_to(command, true);
+    add_weights_option(command, arguments->weights);
     command
-        ->add_option("--seed", arguments->seed,
-                     "For weights that have to be made anew: the head's, or all without --weights")
+        .add_option("--seed", arguments->seed,
+                    "For weights that have to be made anew: the head's, or all without --weights")
         ->capture_default_str();
-    command->add_option("--input", arguments->input, "Images [B, C, H, W] float32, .npy")
+    command.add_option("--input", arguments->input, "Images [B, C, H, W] float32, .npy")
         ->required();
     command
-        ->add_option("--output", arguments->output,
-                     ".npy for one tap, .safetensors for any number of them")
+        .add_option("--output", arguments->output,
+                    ".npy for one tap, .safetensors for any number of them")
         ->required();
     add_repeatable(
-        *command, "--tap", arguments->taps,
+        command, "--tap", arguments->taps,
         "Output: logits (default), features, tokens, class_attention.N, "
         "self_attention.N, residual_ratio.N, class_tokens.N, logits_class, logits_dist; may be "
         "repeated");
-    arguments->executor.add_to(*command);
-    command->callback([arguments, invocation] { run(*arguments, invocation); });
+    arguments->executor.add_to(command);
+    command.callback([arguments, invocation] { run(*arguments, invocation); });
 }
+
+const RegisterCommand forward_row({"forward", CommandGroup::use, "Run raw tensors through a model",
+                                   add_forward});
+
+}  // namespace
 
 }  // namespace cait::app

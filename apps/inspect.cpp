@@ -98,32 +98,35 @@ void run(const InspectArguments& arguments) {
     if (arguments.tensors) print_tensors(file);
 }
 
-}  // namespace
-
-void add_inspect_command(CLI::App& app) {
-    CLI::App* command =
-        add_command(app, "inspect", "Show what is in a weight file, or a model's graph",
-                    "cait inspect runs/flowers/best.safetensors\n"
-                    "  cait inspect S24_224.pth --model cait_s24_224 --tensors\n"
-                    "  cait inspect --graph --model cait_xxs24_224 --set model.depth=1\n"
-                    "  cait inspect --graph --fused --model cait_xxs24_224 --train");
+void add_inspect(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "cait inspect runs/flowers/best.safetensors\n"
+                "  cait inspect S24_224.pth --model cait_s24_224 --tensors\n"
+                "  cait inspect --graph --model cait_xxs24_224 --set model.depth=1\n"
+                "  cait inspect --graph --fused --model cait_xxs24_224 --train");
     auto arguments = std::make_shared<InspectArguments>();
-    command->add_option("file", arguments->file,
-                        "Weights: .safetensors, .pth, .pt, the folder of a run, or official");
-    arguments->model.add_to(*command, true);
-    command->add_flag("--tensors", arguments->tensors, "Also list the tensors");
-    command->add_flag("--verify", arguments->verify,
-                      "Also read it whole and compare the checksums that it carries");
-    command->add_flag("--graph", arguments->graph, "Print the model's graph instead");
-    command->add_flag("--primitives", arguments->primitives,
-                      "With --graph: composites taken apart");
-    command->add_flag("--fused", arguments->fused,
-                      "With --graph: branches in one piece, as they run");
-    command->add_flag("--train", arguments->training, "With --graph: as training records it");
-    add_repeatable(*command, "--tap", arguments->taps,
+    command.add_option("file", arguments->file,
+                       "Weights: .safetensors, .pth, .pt, the folder of a run, or official");
+    arguments->model.add_to(command, true);
+    command.add_flag("--tensors", arguments->tensors, "Also list the tensors");
+    command.add_flag("--verify", arguments->verify,
+                     "Also read it whole and compare the checksums that it carries");
+    add_json_flag(command, arguments->json, "Print JSON, with the tensors");
+    const OptionGroup group(command, "Graph");
+    command.add_flag("--graph", arguments->graph, "Print the model's graph instead");
+    command.add_flag("--primitives", arguments->primitives, "With --graph: composites taken apart");
+    command.add_flag("--fused", arguments->fused,
+                     "With --graph: branches in one piece, as they run");
+    command.add_flag("--train", arguments->training, "With --graph: as training records it");
+    add_repeatable(command, "--tap", arguments->taps,
                    "With --graph: an output that is wanted; may be repeated");
-    command->add_flag("--json", arguments->json, "Print JSON, with the tensors");
-    command->callback([arguments] { run(*arguments); });
+    command.callback([arguments] { run(*arguments); });
 }
+
+const RegisterCommand inspect_row({"inspect", CommandGroup::look,
+                                   "Show what is in a weight file, or a model's graph",
+                                   add_inspect});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -111,17 +111,20 @@ void run(const MachineArguments& arguments) {
     arguments.json ? print_machine_json(report) : print_machine(report);
 }
 
-}  // namespace
-
-void add_machine_command(CLI::App& app) {
-    CLI::App* command = add_command(app, "machine", "Show the processor, its limits and its speed",
-                                    "cait machine --measure\n"
-                                    "  CAIT_ISA=avx2 cait machine --json");
+void add_machine(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "cait machine --measure\n"
+                "  CAIT_ISA=avx2 cait machine --json");
     auto arguments = std::make_shared<MachineArguments>();
-    command->add_flag("--json", arguments->json, "Print JSON");
-    command->add_flag("--measure", arguments->measure,
-                      "Measure arithmetic per number format and memory, a second each");
-    command->callback([arguments] { run(*arguments); });
+    add_json_flag(command, arguments->json);
+    command.add_flag("--measure", arguments->measure,
+                     "Measure arithmetic per number format and memory, a second each");
+    command.callback([arguments] { run(*arguments); });
 }
+
+const RegisterCommand machine_row({"machine", CommandGroup::machine,
+                                   "Show the processor, its limits and its speed", add_machine});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -11,10 +11,6 @@ namespace cait::app {
 
 namespace {
 
-std::string_view format_name(kernels::PeakFormat format) {
-    return format == kernels::PeakFormat::float32 ? "float32" : "bfloat16";
-}
-
 // Caches and memory come in powers of two.
 std::string binary_text(std::uint64_t bytes) {
     constexpr double kKibi = 1024;
@@ -56,7 +52,7 @@ void print_measured(const Measured& measured) {
     print_out("\nmeasured with {} {}\n", measured.threads,
               measured.threads == 1 ? "thread" : "threads");
     for (const auto& [kind, rate] : measured.peaks)
-        print_out("{:<14} {:>9.1f} GFLOP/s  {}\n", format_name(kind.format), rate,
+        print_out("{:<14} {:>9.1f} GFLOP/s  {}\n", kernels::row_of(kind.format).long_name, rate,
                   isa_name(kind.isa));
     print_out("{:<14} {:>9.1f} GB/s\n", "memory read", measured.read);
     print_out("{:<14} {:>9.1f} GB/s     bytes read and bytes written\n", "memory copy",
@@ -83,7 +79,7 @@ nlohmann::json isa_json(const MachineReport& report) {
 nlohmann::json measured_json(const Measured& measured) {
     nlohmann::json peaks = nlohmann::json::array();
     for (const auto& [kind, rate] : measured.peaks)
-        peaks.push_back({{"format", format_name(kind.format)},
+        peaks.push_back({{"format", kernels::row_of(kind.format).long_name},
                          {"isa", isa_name(kind.isa)},
                          {"gflop_per_second", rate}});
     return {{"threads", measured.threads},

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
+#include <utility>
+
 #include "completion.h"
 
 namespace cait::app {
@@ -23,6 +26,11 @@ std::string roff(std::string_view text) {
             result += c;
     }
     return result;
+}
+
+std::string upper(std::string text) {
+    for (char& c : text) c = char(std::toupper(static_cast<unsigned char>(c)));
+    return text;
 }
 
 std::string option_text(const OptionWords& option) {
@@ -65,8 +73,13 @@ std::string manual_page(std::span<const CommandWords> commands, const std::strin
                     roff(version), roff(program.summary));
     text += ".SH OPTIONS\n";
     for (const OptionWords& option : program.options) text += option_text(option);
-    text += ".SH COMMANDS\n";
-    for (const CommandWords& command : commands.subspan(1)) text += command_text(command);
+    std::string group;
+    for (const CommandWords& command : commands.subspan(1)) {
+        const bool top = command.path.find(' ') == std::string::npos;
+        if (top && std::exchange(group, command.group) != command.group)
+            text += fmt::format(".SH {}\n", roff(upper(group)));
+        text += command_text(command);
+    }
     text +=
         ".SH ENVIRONMENT\n"
         ".TP\n.B CAIT_CACHE\nFolder for published weights; default: $XDG_CACHE_HOME/cait or "

@@ -65,20 +65,23 @@ void run(const ModelsArguments& arguments) {
     print_json(list);
 }
 
-}  // namespace
-
-void add_models_command(CLI::App& app) {
-    CLI::App* command = add_command(app, "models", "List the models with their costs",
-                                    "cait models cait_s deit_small\n"
-                                    "  cait models cait_xxs24_224 --set model.image_size=160");
+void add_models(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "cait models cait_s deit_small\n"
+                "  cait models cait_xxs24_224 --set model.image_size=160");
     auto arguments = std::make_shared<ModelsArguments>();
-    command->add_option("names", arguments->filters, "Show models whose name contains one of these")
+    command.add_option("names", arguments->filters, "Show models whose name contains one of these")
         ->type_name("TEXT");
-    add_repeatable(*command, "--set", arguments->set,
+    add_repeatable(command, "--set", arguments->set,
                    "Costs with a setting changed, for all listed models; may be repeated")
         ->type_name("model.KEY=VALUE");
-    command->add_flag("--json", arguments->json, "Print a JSON list");
-    command->callback([arguments] { run(*arguments); });
+    add_json_flag(command, arguments->json, "Print a JSON list");
+    command.callback([arguments] { run(*arguments); });
 }
+
+const RegisterCommand models_row({"models", CommandGroup::look, "List the models with their costs",
+                                  add_models});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -108,6 +108,7 @@ bool means_weights(const std::string& word) {
 }
 
 CLI::Option* add_several_weights(CLI::App& command, std::vector<std::string>& weights) {
+    const OptionGroup group(command, kModelOptions);
     return command
         .add_option("--weights", weights,
                     "Weight file, the folder of a run, or official: the published weights of "

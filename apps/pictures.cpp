@@ -16,6 +16,7 @@
 namespace cait::app {
 
 void PictureArguments::add_to(CLI::App& command) {
+    const OptionGroup group(command, kImageOptions);
     command
         .add_option("images", files,
                     "JPEG, PNG or WebP files, folders or patterns of them, lists of names (.txt), "

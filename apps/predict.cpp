@@ -24,40 +24,40 @@ void check(const PredictArguments& arguments) {
     check_output(arguments.output);
 }
 
-}  // namespace
-
-void add_predict_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "predict", "Classify images",
-        "cait predict --weights runs/flowers rose.jpg tulip.jpg\n"
-        "  cait predict --weights runs/flowers photos/ --csv --output answers.csv\n"
-        "  find . -name '*.jpg' | cait predict --weights runs/flowers --jsonl -\n"
-        "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
+void add_predict(CLI::App& command, const Invocation& invocation) {
+    set_example(command,
+                "cait predict --weights runs/flowers rose.jpg tulip.jpg\n"
+                "  cait predict --weights runs/flowers photos/ --csv --output answers.csv\n"
+                "  find . -name '*.jpg' | cait predict --weights runs/flowers --jsonl -\n"
+                "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
     auto arguments = std::make_shared<PredictArguments>();
-    arguments->model.add_to(*command, true);
-    add_weights_option(*command, arguments->weights)->required();
-    add_classes_option(*command, arguments->classes);
-    arguments->pictures.add_to(*command);
-    command->add_option("--top", arguments->top, "Classes to show per image")
+    arguments->model.add_to(command, true);
+    add_weights_option(command, arguments->weights)->required();
+    add_classes_option(command, arguments->classes);
+    arguments->pictures.add_to(command);
+    command.add_option("--top", arguments->top, "Classes to show per image")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    arguments->executor.add_to(*command);
-    add_threads_option(*command, arguments->threads);
-    add_tta_option(*command, arguments->tta);
-    CLI::Option* json =
-        command->add_flag("--json", arguments->json, "One JSON list instead of lines");
+    arguments->executor.add_to(command);
+    add_threads_option(command, arguments->threads);
+    add_tta_option(command, arguments->tta);
+    CLI::Option* json = add_json_flag(command, arguments->json, "One JSON list instead of lines");
     CLI::Option* jsonl =
-        command->add_flag("--jsonl", arguments->jsonl, "A JSON object in each line");
-    command->add_flag("--csv", arguments->csv, "Comma-separated values with a header")
+        command.add_flag("--jsonl", arguments->jsonl, "A JSON object in each line");
+    command.add_flag("--csv", arguments->csv, "Comma-separated values with a header")
         ->excludes(json)
         ->excludes(jsonl);
     jsonl->excludes(json);
-    command->add_option("--output", arguments->output,
-                        "A file instead of the terminal; it appears whole");
-    command->callback([arguments, invocation] {
+    command.add_option("--output", arguments->output,
+                       "A file instead of the terminal; it appears whole");
+    command.callback([arguments, invocation] {
         check(*arguments);
         run(*arguments, invocation);
     });
 }
+
+const RegisterCommand predict_row({"predict", CommandGroup::use, "Classify images", add_predict});
+
+}  // namespace
 
 }  // namespace cait::app

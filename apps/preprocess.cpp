@@ -60,29 +60,32 @@ void run(const PreprocessArguments& arguments) {
     write_npy(arguments.output, batch);
 }
 
-}  // namespace
-
-void add_preprocess_command(CLI::App& app) {
-    CLI::App* command =
-        add_command(app, "preprocess", "Turn images into the tensor that a model is evaluated on",
-                    "cait preprocess --weights best.safetensors cat.jpg dog.png --output x.npy\n"
-                    "  cait preprocess --model cait_s24_224 cat.jpg --output x.npy");
+void add_preprocess(CLI::App& command, const Invocation&) {
+    set_example(command,
+                "cait preprocess --weights best.safetensors cat.jpg dog.png --output x.npy\n"
+                "  cait preprocess --model cait_s24_224 cat.jpg --output x.npy");
     auto arguments = std::make_shared<PreprocessArguments>();
-    arguments->model.add_to(*command, false);
-    add_weights_option(*command, arguments->weights);
-    command->add_option("images", arguments->images, "JPEG, PNG or WebP files")->required();
-    command->add_option("--output", arguments->output, "The .npy file to write, [B, 3, H, W]")
+    arguments->model.add_to(command, false);
+    add_weights_option(command, arguments->weights);
+    command.add_option("images", arguments->images, "JPEG, PNG or WebP files")->required();
+    command.add_option("--output", arguments->output, "The .npy file to write, [B, 3, H, W]")
         ->required();
-    command->add_option("--crop-ratio", arguments->crop_ratio,
-                        "Crop size over resized size; default: the model's");
+    command.add_option("--crop-ratio", arguments->crop_ratio,
+                       "Crop size over resized size; default: the model's");
     command
-        ->add_option("--crop-mode", arguments->mode,
-                     "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
-                     "model's")
+        .add_option("--crop-mode", arguments->mode,
+                    "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
+                    "model's")
         ->check(CLI::IsMember({"centre", "squash", "border"}));
-    command->add_option("--filter", arguments->filter, "Resampling filter; default: the model's")
+    command.add_option("--filter", arguments->filter, "Resampling filter; default: the model's")
         ->check(CLI::IsMember({"box", "bilinear", "bicubic", "lanczos"}));
-    command->callback([arguments] { run(*arguments); });
+    command.callback([arguments] { run(*arguments); });
 }
+
+const RegisterCommand preprocess_row({"preprocess", CommandGroup::use,
+                                      "Turn images into the tensor that a model is evaluated on",
+                                      add_preprocess});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -58,70 +58,78 @@ void check(const SearchArguments& arguments) {
     check_output(arguments.sheet);
 }
 
-}  // namespace
-
-void add_index_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "index", "Make images searchable by what a network sees in them",
-        "cait index --weights runs/flowers --data folder:photos --output photos.faiss\n"
-        "  cait index --vectors x.safetensors --factory IVF256,PQ16 --output photos.faiss");
+void add_index(CLI::App& command, const Invocation& invocation) {
+    set_example(command,
+                "cait index --weights runs/flowers --data folder:photos --output photos.faiss\n"
+                "  cait index --vectors x.safetensors --factory IVF256,PQ16 --output photos.faiss");
     auto arguments = std::make_shared<IndexArguments>();
-    add_weights_option(*command, arguments->embed.weights);
-    arguments->embed.add_to(*command);
-    command->add_option("images", arguments->files, "Images, as for `cait embed`")
+    add_weights_option(command, arguments->embed.weights);
+    arguments->embed.add_to(command);
+    command.add_option("images", arguments->files, "Images, as for `cait embed`")
         ->type_name("IMAGE|FOLDER|GLOB|LIST|-");
     command
-        ->add_option("--data", arguments->data,
-                     "Instead of files: a data set; its training part unless ?split= says so")
-        ->type_name("URI");
+        .add_option("--data", arguments->data,
+                    "Instead of files: a data set; its training part unless ?split= says so")
+        ->type_name("URI")
+        ->group(kImageOptions);
     command
-        ->add_option("--vectors", arguments->vectors, "Instead of images: a file of `cait embed`")
+        .add_option("--vectors", arguments->vectors, "Instead of images: a file of `cait embed`")
         ->type_name("FILE.safetensors");
     command
-        ->add_option("--factory", arguments->factory,
-                     "FAISS's description of the index: Flat is exact; IVF256,Flat, IVF256,PQ16 or "
-                     "HNSW32 are faster on millions of images")
+        .add_option("--factory", arguments->factory,
+                    "FAISS's description of the index: Flat is exact; IVF256,Flat, IVF256,PQ16 or "
+                    "HNSW32 are faster on millions of images")
         ->capture_default_str();
-    command->add_option("--output", arguments->output, "The index; names go into NAME.safetensors")
+    command.add_option("--output", arguments->output, "The index; names go into NAME.safetensors")
         ->required();
-    command->callback([arguments, invocation] {
+    command.callback([arguments, invocation] {
         check(*arguments);
         run(*arguments, invocation);
     });
 }
 
-void add_search_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "search", "Find the images of an index that look like others to a network",
+const RegisterCommand index_row({"index", CommandGroup::search,
+                                 "Make images searchable by what a network sees in them",
+                                 add_index});
+
+void add_search(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
         "cait search --index photos.faiss --weights runs/flowers rose.jpg --sheet found.png\n"
         "  cait search --index photos.faiss --row 17 --k 5 --json");
     auto arguments = std::make_shared<SearchArguments>();
-    add_weights_option(*command, arguments->embed.weights);
-    arguments->embed.add_to(*command);
-    command->add_option("--index", arguments->index, "What `cait index` wrote")
+    add_weights_option(command, arguments->embed.weights);
+    arguments->embed.add_to(command);
+    command.add_option("--index", arguments->index, "What `cait index` wrote")
         ->type_name("FILE")
         ->required();
-    arguments->pictures.add_to(*command);
-    command->add_option("--row", arguments->rows, "Search by images of the index itself, from 0")
+    arguments->pictures.add_to(command);
+    command.add_option("--row", arguments->rows, "Search by images of the index itself, from 0")
         ->allow_extra_args(false)
         ->take_all();
-    command->add_option("--k", arguments->k, "Images to find")
+    command.add_option("--k", arguments->k, "Images to find")
         ->check(CLI::Range(1, 10000))
         ->capture_default_str();
-    command->add_option("--parameters", arguments->parameters,
-                        "FAISS's settings of the search, e.g. nprobe=16 or efSearch=64");
+    command.add_option("--parameters", arguments->parameters,
+                       "FAISS's settings of the search, e.g. nprobe=16 or efSearch=64");
     command
-        ->add_option("--sheet", arguments->sheet,
-                     "Also draw queries and answers, framed by the finest level that agrees")
+        .add_option("--sheet", arguments->sheet,
+                    "Also draw queries and answers, framed by the finest level that agrees")
         ->type_name("FILE.png");
-    command->add_option("--side", arguments->side, "Of a picture on the sheet, in pixels")
+    command.add_option("--side", arguments->side, "Of a picture on the sheet, in pixels")
         ->check(CLI::Range(32, 1024))
         ->capture_default_str();
-    command->add_flag("--json", arguments->json, "Print JSON");
-    command->callback([arguments, invocation] {
+    add_json_flag(command, arguments->json);
+    command.callback([arguments, invocation] {
         check(*arguments);
         run(*arguments, invocation);
     });
 }
+
+const RegisterCommand search_row({"search", CommandGroup::search,
+                                  "Find the images of an index that look like others to a network",
+                                  add_search});
+
+}  // namespace
 
 }  // namespace cait::app

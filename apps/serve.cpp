@@ -3,6 +3,7 @@
 
 #include "base/display_name.h"
 #include "class_names.h"
+#include "kernels/precision_names.h"
 #include "serve/http/host_rule.h"
 
 namespace cait::app {
@@ -10,6 +11,7 @@ namespace cait::app {
 namespace {
 
 void add_place(CLI::App& command, ServeArguments& arguments) {
+    const OptionGroup group(command, "Clients");
     command.add_option("--host", arguments.host, "Address to listen at; 0.0.0.0 or :: for all")
         ->capture_default_str();
     command.add_option("--port", arguments.port, "Port; 0 for one that is free")
@@ -34,8 +36,9 @@ void add_place(CLI::App& command, ServeArguments& arguments) {
 }
 
 void add_speed(CLI::App& command, ServeArguments& arguments) {
+    const OptionGroup group(command, "Speed and limits");
     command.add_option("--precision", arguments.precision, "fp32, or bf16 for the products")
-        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();
     command.add_option("--threads", arguments.threads, "Threads that compute; default: all cores")
         ->check(CLI::Range(0, 1024));
@@ -92,36 +95,33 @@ void add_speed(CLI::App& command, ServeArguments& arguments) {
         ->capture_default_str();
 }
 
-}  // namespace
-
-void add_serve_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command =
-        add_command(app, "serve", "Answer HTTP requests: classes, vectors, any output of a model",
-                    "cait serve runs/flowers\n"
-                    "  cait serve small=a.safetensors large=b.safetensors --port 9000 --log -\n"
-                    "  cait serve --model cait_s24_224 official --index photos.safetensors\n"
-                    "  curl --data-binary @rose.jpg 'http://127.0.0.1:8080/classify?top=3'");
+void add_serve(CLI::App& command, const Invocation& invocation) {
+    set_example(command,
+                "cait serve runs/flowers\n"
+                "  cait serve small=a.safetensors large=b.safetensors --port 9000 --log -\n"
+                "  cait serve --model cait_s24_224 official --index photos.safetensors\n"
+                "  curl --data-binary @rose.jpg 'http://127.0.0.1:8080/classify?top=3'");
     auto arguments = std::make_shared<ServeArguments>();
     command
-        ->add_option("files", arguments->files,
-                     "Weight files or folders of runs, as NAME=FILE or under the file's own name; "
-                     "a name that comes again is its next version")
+        .add_option("files", arguments->files,
+                    "Weight files or folders of runs, as NAME=FILE or under the file's own name; "
+                    "a name that comes again is its next version")
         ->required()
         ->type_name("FILE");
-    arguments->model.add_to(*command, true);
-    add_classes_option(*command, arguments->classes);
-    add_place(*command, *arguments);
-    add_speed(*command, *arguments);
-    command->add_option(
+    arguments->model.add_to(command, true);
+    add_classes_option(command, arguments->classes);
+    add_place(command, *arguments);
+    add_speed(command, *arguments);
+    command.add_option(
         "--index", arguments->index,
         "Images that /search looks in: what `cait index` wrote (Flat), or the .safetensors of "
         "`cait embed`; made by the first model");
     command
-        ->add_option("--pictures", arguments->pictures,
-                     "Show small pictures of what is found: those images of --index that lie in "
-                     "this folder")
+        .add_option("--pictures", arguments->pictures,
+                    "Show small pictures of what is found: those images of --index that lie in "
+                    "this folder")
         ->type_name("FOLDER");
-    command->callback([arguments, invocation] {
+    command.callback([arguments, invocation] {
         arguments->model.settings();
         if (arguments->certificate.empty() != arguments->key.empty())
             throw UsageError("--certificate and --key: expected both or neither");
@@ -140,5 +140,11 @@ void add_serve_command(CLI::App& app, const Invocation& invocation) {
         run(*arguments, invocation);
     });
 }
+
+const RegisterCommand serve_row({"serve", CommandGroup::serve,
+                                 "Answer HTTP requests: classes, vectors, any output of a model",
+                                 add_serve});
+
+}  // namespace
 
 }  // namespace cait::app

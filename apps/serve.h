@@ -35,7 +35,6 @@ struct ServeArguments {
     std::string certificate, key;
 };
 
-void add_serve_command(CLI::App& app, const Invocation& invocation);
 void run(const ServeArguments& arguments, const Invocation& invocation);
 
 }  // namespace cait::app

@@ -14,10 +14,10 @@
 #include <optional>
 
 #include "base/display_name.h"
-#include "cait/precision.h"
 #include "class_names.h"
 #include "executor.h"
 #include "input_files.h"
+#include "kernels/precision_names.h"
 #include "output.h"
 #include "serve.h"
 #include "serve/access_log.h"

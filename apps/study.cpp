@@ -127,43 +127,51 @@ StudiedWeights words_of(const StudyArguments& arguments, const std::string& text
     return words;
 }
 
-void add_study_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "study", "Look at what the features of models hold, side by side",
+namespace {
+
+void add_study(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
         "cait study pca tsne --weights runs/a --data cifar100:data --report look.html\n"
         "  cait study separability --weights CE=runs/ce Grafit=runs/grafit --data cifar100:data\n"
         "  cait study granularity --weights CE=runs/coarse CE=runs/fine --data cifar100:data --svg "
         "charts");
     auto arguments = std::make_shared<StudyArguments>();
     command
-        ->add_option("analyses", arguments->analyses,
-                     "pca: energy of the principal components; tsne: a map; granularity: kNN "
-                     "accuracy and mAP at every level of the labels, and by the level that models "
-                     "were trained at; separability: telling random labels apart")
+        .add_option("analyses", arguments->analyses,
+                    "pca: energy of the principal components; tsne: a map; granularity: kNN "
+                    "accuracy and mAP at every level of the labels, and by the level that models "
+                    "were trained at; separability: telling random labels apart")
         ->type_name("ANALYSIS")
         ->check(CLI::IsMember(kStudyAnalyses))
         ->required();
     command
-        ->add_option("--weights", arguments->weights,
-                     "Models: files, runs, or NAME=official. Files with the same label are one "
-                     "method, trained at several levels: each at that whose class names it has")
+        .add_option("--weights", arguments->weights,
+                    "Models: files, runs, or NAME=official. Files with the same label are one "
+                    "method, trained at several levels: each at that whose class names it has")
         ->type_name("[LABEL=]FILE")
         ->required();
     command
-        ->add_option("--data", arguments->data,
-                     "Images to look at: a data set; its training part unless ?split= says so")
+        .add_option("--data", arguments->data,
+                    "Images to look at: a data set; its training part unless ?split= says so")
         ->type_name("URI")
         ->required();
-    arguments->embed.add_to(*command);
-    add_tuning_options(*command, *arguments);
-    command->add_option("--report", arguments->report, "Also write a page with the charts")
+    arguments->embed.add_to(command);
+    add_tuning_options(command, *arguments);
+    command.add_option("--report", arguments->report, "Also write a page with the charts")
         ->type_name("FILE.html");
     command
-        ->add_option("--svg", arguments->svg,
-                     "Also write every chart into this folder, as SVG and PNG")
+        .add_option("--svg", arguments->svg,
+                    "Also write every chart into this folder, as SVG and PNG")
         ->type_name("FOLDER");
-    command->add_flag("--json", arguments->json, "Print JSON");
-    command->callback([arguments, invocation] { run(*arguments, invocation); });
+    add_json_flag(command, arguments->json);
+    command.callback([arguments, invocation] { run(*arguments, invocation); });
 }
+
+const RegisterCommand study_row({"study", CommandGroup::look,
+                                 "Look at what the features of models hold, side by side",
+                                 add_study});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -1,5 +1,6 @@
 // Linked into `cait-torch`: LibTorch as what runs a command's model.
 #include "executor.h"
+#include "kernels/precision_names.h"
 #include "train/torch/runtime.h"
 #include "train/torch/torch_session.h"
 

@@ -129,28 +129,15 @@ void print_notes(const TrainArguments& arguments) {
     for (const std::string& note : arguments.notes) print_error("note: {}\n", note);
 }
 
-void add_train_command(CLI::App& app, const Invocation& invocation) {
-    CLI::App* command = add_command(
-        app, "train", "Train, fine-tune or distil a model by a recipe",
-        "cait train small --data fashion-mnist: --out runs/fashion\n"
-        "  cait train --resume runs/fashion\n"
-        "  cait train cait --data folder:imagenet --out runs/s24 --set model.name=cait_s24_224 "
-        "--set optim.lr=1e-3\n"
-        "  cait train small --data fashion-mnist: --seeds 5 --out runs/luck\n"
-        "  cait train finetune --data folder:photos --weights model.safetensors --find-lr\n"
-        "  cait train deit --print");
-    auto words = std::make_shared<TrainWords>();
-    command->add_option("recipe", words->recipe, "A name from --list, or a .toml file");
-    command->add_flag("--list", words->list, "Show the recipes that come with the program");
-    command->add_flag("--print", words->print, "Show the whole recipe as it would run, and stop");
-    command->add_flag(
-        "--find-lr", words->find_lr,
-        "Try rising learning rates for 100 steps, draw the loss, name a rate, and stop");
-    // What nearly every run changes is short for --set. A script may append to the words of
-    // another: of all that set a key, the last one counts.
+namespace {
+
+// What nearly every run changes is short for --set. A script may append to the words of another: of
+// all that set a key, the last one counts.
+void add_recipe_options(CLI::App& command, const std::shared_ptr<TrainWords>& words) {
+    const OptionGroup group(command, "Recipe");
     const auto add_setting = [&](const char* name, const char* key, const char* help) {
         command
-            ->add_option_function<std::string>(
+            .add_option_function<std::string>(
                 name,
                 [words, key](const std::string& value) {
                     words->settings.emplace_back(key, value);
@@ -158,15 +145,8 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
                 help)
             ->trigger_on_parse();
     };
-    add_setting("--data", "data.train", "Training data, as `cait data` names them");
-    add_setting("--val", "data.val",
-                "Validation data; default: the other part of --data, or what is held out "
-                "of it; none: do without");
-    command->add_option("--out", words->out, "Folder for the run; default: runs/RECIPE")
-        ->type_name("RUN");
-    command->add_option("--resume", words->resume, "Go on with a run")->type_name("RUN");
     command
-        ->add_option_function<std::string>(
+        .add_option_function<std::string>(
             "--set",
             [words](const std::string& text) {
                 words->settings.push_back(recipe_settings({text}).front());
@@ -174,6 +154,10 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
             "Change any key of the recipe; may be repeated")
         ->trigger_on_parse()
         ->type_name("KEY=VALUE");
+    add_setting("--data", "data.train", "Training data, as `cait data` names them");
+    add_setting("--val", "data.val",
+                "Validation data; default: the other part of --data, or what is held out "
+                "of it; none: do without");
     add_setting("--model", "model.name", "Short for --set model.name=NAME");
     add_setting("--weights", "model.weights",
                 "Short for --set model.weights=FILE; also the folder of a run, or official");
@@ -182,22 +166,55 @@ void add_train_command(CLI::App& app, const Invocation& invocation) {
     add_setting("--lr", "optim.lr", "Short for --set optim.lr=X");
     add_setting("--seed", "train.seed", "Short for --set train.seed=N");
     add_setting("--precision", "train.precision", "Short for --set train.precision=bf16");
-    command->add_option("--nproc", words->processes, "Processes to start on this machine")
+}
+
+void add_run_options(CLI::App& command, TrainWords& words) {
+    const OptionGroup group(command, "Run");
+    command.add_option("--out", words.out, "Folder for the run; default: runs/RECIPE")
+        ->type_name("RUN");
+    command.add_option("--resume", words.resume, "Go on with a run")->type_name("RUN");
+    command.add_option("--nproc", words.processes, "Processes to start on this machine")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
     command
-        ->add_option("--seeds", words->seeds,
-                     "Train so many times, with seeds from train.seed on, in RUN/seed-0 and on; "
-                     "finished ones are kept; mean, deviation and plots in RUN/seeds.html")
+        .add_option("--seeds", words.seeds,
+                    "Train so many times, with seeds from train.seed on, in RUN/seed-0 and on; "
+                    "finished ones are kept; mean, deviation and plots in RUN/seeds.html")
         ->check(CLI::Range(1, kMostSeeds));
     command
-        ->add_option("--test", words->tests,
-                     "With --seeds: also test the final weights of every seed on this data set; "
-                     "may be repeated")
+        .add_option("--test", words.tests,
+                    "With --seeds: also test the final weights of every seed on this data set; "
+                    "may be repeated")
         ->type_name("URI");
     for (const char* name : {"--out", "--nproc", "--seeds"})
-        command->get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    command->callback([words, invocation] { run(*words, invocation); });
+        command.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
+
+void add_train(CLI::App& command, const Invocation& invocation) {
+    set_example(
+        command,
+        "cait train small --data fashion-mnist: --out runs/fashion\n"
+        "  cait train --resume runs/fashion\n"
+        "  cait train cait --data folder:imagenet --out runs/s24 --set model.name=cait_s24_224 "
+        "--set optim.lr=1e-3\n"
+        "  cait train small --data fashion-mnist: --seeds 5 --out runs/luck\n"
+        "  cait train finetune --data folder:photos --weights model.safetensors --find-lr\n"
+        "  cait train deit --print");
+    auto words = std::make_shared<TrainWords>();
+    command.add_option("recipe", words->recipe, "A name from --list, or a .toml file");
+    command.add_flag("--list", words->list, "Show the recipes that come with the program");
+    command.add_flag("--print", words->print, "Show the whole recipe as it would run, and stop");
+    command.add_flag(
+        "--find-lr", words->find_lr,
+        "Try rising learning rates for 100 steps, draw the loss, name a rate, and stop");
+    add_recipe_options(command, words);
+    add_run_options(command, *words);
+    command.callback([words, invocation] { run(*words, invocation); });
+}
+
+const RegisterCommand train_row({"train", CommandGroup::train,
+                                 "Train, fine-tune or distil a model by a recipe", add_train});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -92,21 +92,22 @@ void get(const WeightsGetArguments& arguments) {
 
 void add_list(CLI::App& weights) {
     CLI::App* command =
-        add_command(weights, "list", "Show what is published, and what is here already",
-                    "cait weights list cait_s deit3\n  cait weights list --json");
+        add_command(weights, "list", "Show what is published, and what is here already");
+    set_example(*command, "cait weights list cait_s deit3\n  cait weights list --json");
     auto arguments = std::make_shared<ListArguments>();
     command
         ->add_option("models", arguments->filters, "Only models whose name contains one of these")
         ->type_name("TEXT");
-    command->add_flag("--json", arguments->json, "Print JSON");
+    add_json_flag(*command, arguments->json);
     command->callback([arguments] { list(*arguments); });
 }
 
 void add_get(CLI::App& weights) {
     CLI::App* command = add_command(
-        weights, "get", "Fetch the weights of a model, check them and print where they are",
-        "cait weights get cait_s24_224\n"
-        "  cait weights get deit3_base_patch16_224:21k --out base.pth");
+        weights, "get", "Fetch the weights of a model, check them and print where they are");
+    set_example(*command,
+                "cait weights get cait_s24_224\n"
+                "  cait weights get deit3_base_patch16_224:21k --out base.pth");
     auto arguments = std::make_shared<WeightsGetArguments>();
     command->add_option("model", arguments->model, "A name from `cait weights list`")
         ->type_name("MODEL[:VARIANT]")
@@ -116,19 +117,21 @@ void add_get(CLI::App& weights) {
     command->callback([arguments] { get(*arguments); });
 }
 
-}  // namespace
-
-void add_weights_command(CLI::App& app) {
-    CLI::App* command = app.add_subcommand("weights", "List and fetch published weights");
-    command->require_subcommand(1);
-    command->footer(
+void add_weights(CLI::App& command, const Invocation&) {
+    command.require_subcommand(1);
+    command.footer(
         "\nFiles are kept in $CAIT_CACHE/weights, by default ~/.cache/cait/weights. CAIT_MIRROR "
         "names an\n"
         "address or a folder to fetch from instead of the publishers.\n\n"
         "Example:\n  cait weights list cait\n"
         "  cait predict --model cait_s24_224 --weights official cat.jpg\n");
-    add_list(*command);
-    add_get(*command);
+    add_list(command);
+    add_get(command);
 }
+
+const RegisterCommand weights_row({"weights", CommandGroup::data,
+                                   "List and fetch published weights", add_weights});
+
+}  // namespace
 
 }  // namespace cait::app

@@ -9,6 +9,7 @@
 namespace cait::app {
 
 CLI::Option* add_weights_option(CLI::App& command, std::string& weights) {
+    const OptionGroup group(command, kModelOptions);
     return command
         .add_option("--weights", weights,
                     "Weight file, the folder of a run, or official: the published weights of "

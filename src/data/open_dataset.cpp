@@ -37,6 +37,7 @@ struct Scheme {
     bool needs_path = true;
     // What Split::val opens is the part that the authors call test: there is no other.
     bool val_is_test = false;
+    bool has_trainval = false;  // ?split=trainval: the training and validation parts together
 };
 
 const std::vector<Scheme>& schemes() {
@@ -99,7 +100,10 @@ const std::vector<Scheme>& schemes() {
         {{"flowers102", "flowers102:PATH?split=train|val|trainval|test",
           "Oxford Flowers-102 by its own setid.mat: test is tstid, 6,149 images"},
          {"split"},
-         open_flowers102},
+         open_flowers102,
+         true,
+         false,
+         true},
         {{"stanford-cars", "stanford-cars:PATH?split=train|test",
           "Stanford Cars with the devkit's .mat files"},
          {"split"},
@@ -115,6 +119,7 @@ const std::vector<Scheme>& schemes() {
           "Oxford-IIIT Pets by annotations/trainval.txt and test.txt: 37 breeds"},
          {"split"},
          open_oxford_pets,
+         true,
          true,
          true},
         {{"cub200", "cub200:PATH?split=train|test", "CUB-200-2011, birds, by train_test_split.txt"},
@@ -177,7 +182,7 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
         throw UsageError(
             fmt::format("data set {}: expected {}", display_name(text), scheme.text.form));
     const Split split = uri.split(hint);
-    if (split == Split::trainval && scheme.text.form.find("trainval") == std::string::npos)
+    if (split == Split::trainval && !scheme.has_trainval)
         throw UsageError(
             fmt::format("{}: split: expected {}, found 'trainval'", uri.text, scheme.text.form));
     DatasetPtr dataset = scheme.open(uri, split);

@@ -7,6 +7,7 @@
 #include "cait/classifier.h"
 #include "cait/error.h"
 #include "graph/graph.h"
+#include "kernels/precision_names.h"
 #include "models/catalogue.h"
 
 struct cait_classifier {
@@ -76,13 +77,6 @@ std::filesystem::path path_of(const char* file) {
     return file;
 }
 
-cait::Precision precision_of(const char* word) {
-    const std::string_view text = word == nullptr ? "fp32" : word;
-    if (text == "fp32") return cait::Precision::fp32;
-    if (text == "bf16") return cait::Precision::bf16;
-    throw cait::UsageError(fmt::format("precision: expected fp32 or bf16, found {}", text));
-}
-
 }  // namespace
 
 const char* cait_last_error(void) { return last_error().c_str(); }
@@ -90,10 +84,10 @@ const char* cait_last_error(void) { return last_error().c_str(); }
 cait_classifier* cait_load(const char* file, int threads, const char* precision) {
     return guarded([&]() -> cait_classifier* {
         const cait::Model model = cait::Model::load(path_of(file));
-        auto made = std::make_unique<cait_classifier>(cait_classifier{
-            cait::Classifier(model, {.precision = precision_of(precision), .threads = threads}),
-            {},
-            0});
+        cait::SessionOptions options{.threads = threads};
+        if (precision != nullptr) options.precision = cait::precision_of(precision);
+        auto made = std::make_unique<cait_classifier>(
+            cait_classifier{cait::Classifier(model, options), {}, 0});
         made->names = made->classifier.classes();
         const auto classes = std::size_t(model.spec().architecture->common().classes);
         while (made->names.size() < classes)

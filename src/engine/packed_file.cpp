@@ -18,7 +18,6 @@ namespace cait::engine {
 
 namespace {
 
-using kernels::Format;
 using kernels::Index;
 using kernels::PackedView;
 using Json = nlohmann::json;
@@ -65,7 +64,7 @@ Json describe(const std::string& key, const PackedEntry& entry, std::uint64_t of
             {"offset", offset},
             {"rows", entry.view.rows},
             {"columns", entry.view.columns},
-            {"format", entry.view.format == Format::f32 ? "f32" : "bf16"},
+            {"format", kernels::row_of(entry.view.format).name},
             {"hash", entry.hash}};
 }
 
@@ -104,7 +103,9 @@ void PackedFile::read_index(const std::string& text, std::uint64_t start) {
         PackedView& view = entry.view;
         view.rows = item.at("rows");
         view.columns = item.at("columns");
-        view.format = item.at("format") == "f32" ? Format::f32 : Format::bf16;
+        const auto* row = kernels::format_named(item.at("format").get<std::string>().c_str());
+        if (row == nullptr) throw Damage(what + ": unknown number format");
+        view.format = row->format;
         view.layout = kernels::products(view.format).layout;
         const bool fits = view.rows > 0 && view.columns > 0 &&
                           view.rows <= kMostExtent / view.columns && item.at("offset") == start &&

@@ -90,9 +90,7 @@ struct Session::State {
                                                 std::size_t memory_limit) const {
         const std::size_t limit =
             memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
-        const engine::PlanOptions how{.format = options.precision == Precision::bf16
-                                                    ? kernels::Format::bf16
-                                                    : kernels::Format::f32,
+        const engine::PlanOptions how{.format = kernels::row_of(options.precision).format,
                                       .batch = Index(std::max<std::size_t>(1, options.batch)),
                                       .threads = threads,
                                       .name = model.info().name,

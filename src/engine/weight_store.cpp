@@ -52,8 +52,8 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
                                         const std::string& form, kernels::Format format,
                                         const Extents& extents, const Source& source, int threads) {
     const std::lock_guard lock(mutex_);
-    const char* suffix = format == kernels::Format::f32 ? "packed f32" : "packed bf16";
-    const std::string known = key(name, weight, fmt::format("{} {}", form, suffix));
+    const std::string known =
+        key(name, weight, fmt::format("{} packed {}", form, kernels::row_of(format).name));
     const PackedEntry* entry = file_ ? file_->find(known) : nullptr;
     if (entry != nullptr && entry->view.format == format && entry->view.rows == extents.rows &&
         entry->view.columns == extents.columns)

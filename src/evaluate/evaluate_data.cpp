@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "cait/error.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/late_fusion.h"
@@ -13,14 +12,8 @@ namespace cait {
 namespace {
 
 std::vector<std::string> decisions_of(const Model& model, bool heads) {
-    const std::vector<std::string> all{"logits", "logits_class", "logits_dist"};
-    if (heads) {
-        try {
-            record(model.spec(), {.taps = all});
-            return all;
-        } catch (const UsageError&) {  // a model with one head does not offer the others
-        }
-    }
+    if (heads && offered_taps(model.spec()).contains("logits_dist"))
+        return {"logits", "logits_class", "logits_dist"};
     return {"logits"};
 }
 

@@ -61,7 +61,7 @@ struct ConvolutionGrid {
 
 // A product may read x as it is: every pixel is a row, and rows lie equally far apart.
 bool in_place(const Convolution& c) {
-    return c.format == Format::f32 && c.kernel_height == 1 && c.kernel_width == 1 &&
+    return row_of(c.format).in_place && c.kernel_height == 1 && c.kernel_width == 1 &&
            c.stride == 1 && c.padding == 0 && c.channel_step == 1 &&
            c.row_step == c.width * c.column_step &&
            (c.batch == 1 || c.image_step == c.height * c.row_step);

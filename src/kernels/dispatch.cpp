@@ -29,9 +29,10 @@ const KernelTable& best_kernels() {
 #endif
 }
 
-const ProductKernels& products(Format format) {
+const ProductKernels& float_products() { return best_kernels().f32; }
+
+const ProductKernels& bfloat16_products() {
     const KernelTable& table = best_kernels();
-    if (format == Format::f32) return table.f32;
     const Isa used = used_isa();
     if (used >= Isa::amx) return table.tiles;
     return used >= Isa::avx512_bf16 ? table.pairs : table.rounded;

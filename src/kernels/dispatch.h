@@ -15,6 +15,6 @@ const KernelTable& best_kernels();
 
 // The best products of a format within CAIT_ISA. bfloat16: AMX tiles, else vdpbf16ps, else operands
 // rounded to bfloat16 and multiplied as floats, which gives the same sums but for their order.
-const ProductKernels& products(Format format);
+inline const ProductKernels& products(Format format) { return row_of(format).products(); }
 
 }  // namespace cait::kernels

@@ -1,10 +1,13 @@
-// Number formats of operands and views of matrices that know theirs. float32 and bfloat16 are here;
-// int8 with scales joins them with quantisation. Everything is inlined by force: the files of isa/
-// include this, and a copy that a linker keeps might be one that this processor cannot run.
+// The table of number formats, one row each, and views of matrices that know theirs. A new format
+// is a row here, its type in isa/vec.h and its products in dispatch.cpp; nothing else asks which
+// format it has. Everything is inlined by force: the files of isa/ include this, and a copy that a
+// linker keeps might be one that this processor cannot run.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "cait/precision.h"
 
 namespace cait::kernels {
 
@@ -17,9 +20,70 @@ struct BFloat16 {
     std::uint16_t bits;
 };
 
-[[gnu::always_inline]] constexpr Index size_of(Format format) {
-    return format == Format::f32 ? 4 : 2;
+struct ProductKernels;
+
+// Products add up in float32, whatever the format of their operands.
+struct FormatRow {
+    Format format;
+    Precision precision;         // of a model whose products have this format
+    const char* precision_name;  // as users write it
+    const char* name;            // in files and keys
+    const char* long_name;       // for people
+    Index size;                  // bytes of an element
+    int significant_bits;
+    // A product's left-hand side is padded to multiples of these, see kernels/product.h.
+    Index lhs_rows, lhs_columns;
+    // Activations are kept in this format: a product reads them where they lie, with any step.
+    bool in_place;
+    float (*to_float)(const void* element);
+    void (*from_float)(float value, void* element);  // the nearest, ties to even
+    const ProductKernels& (*products)();             // the best within CAIT_ISA, and how they pack
+};
+
+float float_to_float(const void* element);
+void float_from_float(float value, void* element);
+const ProductKernels& float_products();
+float bfloat16_to_float(const void* element);
+void bfloat16_from_float(float value, void* element);
+const ProductKernels& bfloat16_products();
+
+// In the order of Format.
+inline constexpr FormatRow kFormats[] = {
+    {.format = Format::f32,
+     .precision = Precision::fp32,
+     .precision_name = "fp32",
+     .name = "f32",
+     .long_name = "float32",
+     .size = 4,
+     .significant_bits = 24,
+     .lhs_rows = 1,
+     .lhs_columns = 1,
+     .in_place = true,
+     .to_float = float_to_float,
+     .from_float = float_from_float,
+     .products = float_products},
+    {.format = Format::bf16,
+     .precision = Precision::bf16,
+     .precision_name = "bf16",
+     .name = "bf16",
+     .long_name = "bfloat16",
+     .size = 2,
+     .significant_bits = 8,
+     .lhs_rows = 16,
+     .lhs_columns = 32,
+     .in_place = false,
+     .to_float = bfloat16_to_float,
+     .from_float = bfloat16_from_float,
+     .products = bfloat16_products},
+};
+
+[[gnu::always_inline]] constexpr const FormatRow& row_of(Format format) {
+    return kFormats[std::size_t(format)];
 }
+const FormatRow& row_of(Precision precision);
+const FormatRow* format_named(const char* name);  // by its name in files; null if there is none
+
+[[gnu::always_inline]] constexpr Index size_of(Format format) { return row_of(format).size; }
 
 [[gnu::always_inline]] constexpr Index round_up(Index x, Index step) {
     return (x + step - 1) / step * step;
@@ -32,10 +96,10 @@ constexpr Index kAlignment = 64;
 // How a product's left-hand side lies in memory, see kernels/product.h: elements of a row, bytes of
 // the whole.
 [[gnu::always_inline]] constexpr Index lhs_ld(Format format, Index columns) {
-    return format == Format::f32 ? columns : round_up(columns, 32);
+    return round_up(columns, row_of(format).lhs_columns);
 }
 [[gnu::always_inline]] constexpr Index lhs_bytes(Format format, Index rows, Index columns) {
-    return aligned((format == Format::f32 ? rows : round_up(rows, 16)) * lhs_ld(format, columns) *
+    return aligned(round_up(rows, row_of(format).lhs_rows) * lhs_ld(format, columns) *
                    size_of(format));
 }
 

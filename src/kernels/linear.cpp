@@ -32,7 +32,7 @@ struct Grid {
 // Element (i, k) of a at data[i * row_step + k * k_step] as a left-hand side.
 Lhs staged_floats(Format format, const float* data, Index row_step, Index k_step, Index m, Index k,
                   void* memory) {
-    if (format == Format::f32) return {data, format, row_step, k_step};
+    if (row_of(format).in_place) return {data, format, row_step, k_step};
     return k_step == 1 ? staged(format, rows_of(data, row_step), m, k, memory)
                        : staged_transposed(format, rows_of(data, k_step), k, m, memory);
 }

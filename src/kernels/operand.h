@@ -2,7 +2,7 @@
 // left-hand side upright or transposed, a right-hand side packed for one product.
 #pragma once
 
-#include <algorithm>
+#include <cstring>
 
 #include "kernels/dispatch.h"
 
@@ -15,27 +15,27 @@ inline Lhs lhs_of(const Rows& rows) { return {rows.data, rows.format, rows.ld, 1
 inline void clear_padding(const MutableRows& operand, Index rows, Index columns) {
     const Index padding = lhs_ld(operand.format, columns) - columns;
     if (padding == 0) return;
-    for (Index r = 0; r < rows; ++r)
-        std::fill_n(static_cast<BFloat16*>(operand.from(r, columns).data), padding, BFloat16{});
+    const auto bytes = std::size_t(padding * size_of(operand.format));
+    for (Index r = 0; r < rows; ++r) std::memset(operand.from(r, columns).data, 0, bytes);
 }
 
 // [rows, columns] for products of `format`: in place where that is possible, else in `memory`,
 // which has room for lhs_bytes(format, rows, columns).
 inline Lhs staged(Format format, const Rows& from, Index rows, Index columns, void* memory) {
-    if (format == Format::f32 && from.format == Format::f32) return lhs_of(from);
+    if (format == from.format && row_of(format).in_place) return lhs_of(from);
     const MutableRows to{memory, format, lhs_ld(format, columns)};
     best_kernels().stage(from, rows, columns, 1, to);
     return lhs_of(to);
 }
 
-// The transpose [columns, rows], in `memory` of transposed_bytes(format, rows, columns). float32 is
-// read in place.
+// The transpose [columns, rows], in place or in `memory` of transposed_bytes(format, rows,
+// columns).
 inline Index transposed_bytes(Format format, Index rows, Index columns) {
-    return format == Format::f32 ? 0 : lhs_bytes(format, columns, rows);
+    return row_of(format).in_place ? 0 : lhs_bytes(format, columns, rows);
 }
 inline Lhs staged_transposed(Format format, const Rows& from, Index rows, Index columns,
                              void* memory) {
-    if (format == Format::f32) return {from.data, Format::f32, 1, from.ld};
+    if (row_of(format).in_place) return {from.data, format, 1, from.ld};
     best_kernels().stage_transposed(from, rows, columns, static_cast<BFloat16*>(memory));
     return {memory, format, lhs_ld(format, rows), 1};
 }

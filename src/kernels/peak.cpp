@@ -37,7 +37,7 @@ double best_rate(int threads, double seconds, const std::function<double(int)>& 
 using Arithmetic = double (*)(Index rounds, float* sink);
 
 Arithmetic arithmetic_of(const PeakKind& kind) {
-    if (kind.format == PeakFormat::float32) return best_kernels().multiply_adds;
+    if (kind.format == Format::f32) return best_kernels().multiply_adds;
     return kind.isa == Isa::amx ? bf16_tile_products : bf16_dot_products;
 }
 
@@ -74,9 +74,9 @@ std::uint64_t read_all(const std::byte* from, std::size_t bytes) {
 
 std::vector<PeakKind> peak_kinds() {
     const Isa vectors = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::portable;
-    std::vector<PeakKind> kinds{{PeakFormat::float32, vectors}};
-    if (has_avx512_bf16()) kinds.push_back({PeakFormat::bfloat16, Isa::avx512_bf16});
-    if (has_amx()) kinds.push_back({PeakFormat::bfloat16, Isa::amx});
+    std::vector<PeakKind> kinds{{Format::f32, vectors}};
+    if (has_avx512_bf16()) kinds.push_back({Format::bf16, Isa::avx512_bf16});
+    if (has_amx()) kinds.push_back({Format::bf16, Isa::amx});
     return kinds;
 }
 

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "kernels/format.h"
 #include "system/isa.h"
 
 namespace cait::kernels {
 
-enum class PeakFormat { float32, bfloat16 };
-
 struct PeakKind {
-    PeakFormat format = PeakFormat::float32;
+    Format format = Format::f32;
     Isa isa = Isa::portable;  // whose instructions do it
 };
 

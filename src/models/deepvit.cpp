@@ -159,8 +159,8 @@ Family deepvit_family() {
             c.residual_scale = 0.5;
         }
         c.drop_path = 0.1;
-        family.presets.push_back(
-            preset(fmt::format("deepvit_{}", m.name), c, {m.top1, {}}, 0.9, Normalisation::half));
+        family.presets.push_back(preset(fmt::format("deepvit_{}", m.name), c, {m.top1, {}},
+                                        m.pixels == 384 ? 1.0 : 0.9, Normalisation::half));
     }
     return family;
 }

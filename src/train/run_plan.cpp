@@ -32,7 +32,7 @@ double bfloat16_gain() {
     constexpr double kSeconds = 0.05;
     double float32 = 0, bfloat16 = 0;
     for (const kernels::PeakKind& kind : kernels::peak_kinds()) {
-        double& best = kind.format == kernels::PeakFormat::float32 ? float32 : bfloat16;
+        double& best = kind.format == kernels::Format::f32 ? float32 : bfloat16;
         best = std::max(best, kernels::measure_peak(kind, 1, kSeconds));
     }
     return float32 > 0 ? bfloat16 / float32 : 0;

@@ -11,6 +11,7 @@
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/evaluation_loader.h"
+#include "kernels/precision_names.h"
 #include "models/catalogue.h"
 #include "report/run_results.h"
 #include "system/file_guard.h"
@@ -354,8 +355,7 @@ std::unique_ptr<Executor> TrainingRun::executor_for(const TorchTensors& weights)
         shared[name] = share_torch(tensor.detach().cpu().contiguous());
     }
     const Model model = plan_.model.with_weights(std::move(shared));
-    const Precision precision =
-        recipe().train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
+    const Precision precision = precision_of(recipe().train.precision);
     if (device.is_cpu())
         return std::make_unique<EngineExecutor>(
             model, SessionOptions{.precision = precision,

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cait/error.h"
+#include "kernels/precision_names.h"
 #include "models/catalogue.h"
 #include "system/file_guard.h"
 #include "train/bad_tensor.h"
@@ -44,10 +45,6 @@ std::map<std::string, at::Tensor> entries(const std::map<std::string, Tensor>& t
     for (const auto& [name, tensor] : tensors)
         if (name.starts_with(prefix)) result.emplace(name.substr(prefix.size()), to_torch(tensor));
     return result;
-}
-
-Precision precision_of(const Recipe& recipe) {
-    return recipe.train.precision == "bf16" ? Precision::bf16 : Precision::fp32;
 }
 
 Mode mode_of(const Recipe& recipe) {
@@ -123,8 +120,9 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
     if (recipe_.train.ema > 0)
         ema_ = std::make_unique<Ema>(recipe_.train.ema, recipe_.train.ema_warmup, params_);
     if (recipe_.distill.kind != Distillation::none)
-        teacher_ = std::make_unique<Teacher>(recipe_.distill, model.spec(), precision_of(recipe_),
-                                             device_, model.preprocessing(), model.classes());
+        teacher_ = std::make_unique<Teacher>(recipe_.distill, model.spec(),
+                                             precision_of(recipe_.train.precision), device_,
+                                             model.preprocessing(), model.classes());
     if (beyond_labels(recipe_.loss.name))
         views_ = std::make_unique<ViewLearning>(recipe_, model.spec(), executor_, params_, group_,
                                                 device_);
@@ -135,7 +133,7 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     EvaluateContext context;
     context.mode = executor_.graph().mode;
     context.frozen = recipe_.train.tune == Tune::head;
-    context.precision = precision_of(recipe_);
+    context.precision = precision_of(recipe_.train.precision);
     context.seed = std::uint64_t(recipe_.train.seed);
     context.step = step;
     context.first_image = part.first_image;

@@ -8,6 +8,7 @@
 
 #include "engine/plan.h"
 #include "models/catalogue.h"
+#include "support/all_formats.h"
 #include "support/small_models.h"
 
 namespace {
@@ -59,7 +60,7 @@ TEST_P(Allocations, AreMadeBeforeTheFirstRun) {
     const Graph graph = record(spec);
     const WeightMap weights = test::lively_weights(graph);
     const Tensor images = test::random_images(spec, kMostImages);
-    for (const kernels::Format format : {kernels::Format::f32, kernels::Format::bf16})
+    for (const kernels::Format format : test::all_formats())
         for (const int threads : {1, 2, 3}) {
             const engine::Plan plan(graph, weights,
                                     {.format = format, .batch = 4, .threads = threads});

@@ -2,6 +2,7 @@
 // a change that users meet, and shows here.
 #include <gmock/gmock.h>
 
+#include <cctype>
 #include <sstream>
 
 #include "e2e/command.h"
@@ -11,14 +12,18 @@
 namespace cait::e2e {
 namespace {
 
-// The names under "Subcommands:" of a help text.
+// The names of a command's sub-commands: the words at the start of lines in sections of --help
+// other than positional arguments and examples.
 std::vector<std::string> commands_of(const std::string& help) {
     std::vector<std::string> names;
-    std::istringstream lines(help.substr(std::min(help.size(), help.find("Subcommands:\n"))));
-    std::string line;
-    std::getline(lines, line);
-    while (std::getline(lines, line) && line.starts_with("  "))
-        if (line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    std::istringstream lines(help);
+    std::string section;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with(' ')) section = line.ends_with(':') ? line : "";
+        if (section.empty() || section == "Positionals:" || section == "Example:") continue;
+        if (line.starts_with("  ") && std::isalpha(static_cast<unsigned char>(line[2])) != 0)
+            names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
     return names;
 }
 
@@ -42,7 +47,29 @@ TEST(Help, OfEveryCommandIsAsStored) {
     std::string text;
     add_help({}, text);
     EXPECT_THAT(text, testing::HasSubstr("$ cait data stats --help"));
+    EXPECT_THAT(text, testing::HasSubstr("$ cait weights get --help"));
     test::expect_stored(test::source_path(__FILE__).parent_path() / "data/help.txt", text);
+}
+
+TEST(Help, ShowsCommandsInGroupsAndSharedOptionsLast) {
+    const std::string program = cait({"--help"}).out;
+    std::size_t previous = 0;
+    for (const char* heading : {"Use a model:", "Train:", "Look inside models:", "Search images:",
+                                "Serve:", "Data and weights:", "This machine:", "General:"}) {
+        const std::size_t found = program.find(std::string("\n") + heading + "\n");
+        ASSERT_NE(found, std::string::npos) << heading;
+        EXPECT_GT(found, previous) << heading;
+        previous = found;
+    }
+    const std::string predict = cait({"predict", "--help"}).out;
+    previous = 0;
+    for (const char* option :
+         {"\n  --top", "\n  --data", "\n  --weights", "\n  --precision", "\n  -h,--help"}) {
+        const std::size_t found = predict.find(option);
+        ASSERT_NE(found, std::string::npos) << option;
+        EXPECT_GT(found, previous) << option;
+        previous = found;
+    }
 }
 
 }  // namespace

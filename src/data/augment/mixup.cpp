@@ -32,7 +32,8 @@ double draw_gamma(double alpha, RandomStream& random) {
 
 std::int64_t whole(double value) { return std::int64_t(value); }
 
-// A square share of the image around a random centre, cut off at the border.
+// A square share of the image around a random centre, cut off at the border. Half a side is
+// rounded down on both sides of the centre, as in timm: an odd side loses a pixel.
 Rectangle box_for_share(double share, std::int64_t height, std::int64_t width,
                         RandomStream& random) {
     const double ratio = std::sqrt(1 - share);
@@ -42,8 +43,8 @@ Rectangle box_for_share(double share, std::int64_t height, std::int64_t width,
     const std::int64_t x = choose(random, width);
     const std::int64_t top = std::max(y - box_height / 2, std::int64_t(0));
     const std::int64_t left = std::max(x - box_width / 2, std::int64_t(0));
-    const std::int64_t bottom = std::min(y + (box_height + 1) / 2, height);
-    const std::int64_t right = std::min(x + (box_width + 1) / 2, width);
+    const std::int64_t bottom = std::min(y + box_height / 2, height);
+    const std::int64_t right = std::min(x + box_width / 2, width);
     return {left, top, right - left, bottom - top};
 }
 

@@ -73,7 +73,7 @@ void emit(Compiler& c, const op::PatchMix&) {
     const Index outputs = w.values.shape()[0], inputs = w.values.shape()[1];
     const Index bytes = kernels::lhs_bytes(c.format(), outputs, inputs);
     const Index ld = kernels::lhs_ld(c.format(), inputs);
-    const char* form = c.format() == kernels::Format::f32 ? "left f32" : "left bf16";
+    const std::string form = std::string("left ") + kernels::row_of(c.format()).name;
     const std::byte* staged = c.store().bytes(w.name, w.values, form, bytes, [&](std::byte* to) {
         std::fill_n(to, bytes, std::byte{});
         kernels::best_kernels().stage(kernels::rows_of(w.values.floats().data(), inputs), outputs,

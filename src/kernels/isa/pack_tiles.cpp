@@ -76,7 +76,7 @@ private:
 
 template <class From, class To>
 void stage_as(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to) {
-    const Index padded = to.format == Format::f32 ? columns : lhs_ld(to.format, columns);
+    const Index padded = lhs_ld(to.format, columns);
     for (Index r = 0; r < rows; ++r) {
         const From* x = static_cast<const From*>(from.data) + r * from.ld;
         To* y = static_cast<To*>(to.data) + r * to.ld;

@@ -38,11 +38,10 @@ void softmax_row(float* x, Index columns) {
 }  // namespace
 
 void softmax(float* x, Index rows, Index columns, Index ld, Format rounded_to) {
-    for (Index r = 0; r < rows; ++r, x += ld)
-        if (rounded_to == Format::f32)
-            softmax_row<false>(x, columns);
-        else
-            softmax_row<true>(x, columns);
+    // The short exponential is right to about 16 bits.
+    const auto row =
+        row_of(rounded_to).significant_bits > 16 ? softmax_row<false> : softmax_row<true>;
+    for (Index r = 0; r < rows; ++r, x += ld) row(x, columns);
 }
 
 }  // namespace cait::kernels::CAIT_KERNEL_ISA

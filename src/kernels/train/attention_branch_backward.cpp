@@ -40,7 +40,7 @@ struct AttentionBranchMemory {
         d_qkv = arena.floats(rows * 3 * b.dim);
         d_normed = arena.floats(rows * b.dim);
         staged_qkv =
-            b.format == Format::f32 ? nullptr : arena.take(lhs_bytes(b.format, rows, 3 * b.dim));
+            row_of(b.format).in_place ? nullptr : arena.take(lhs_bytes(b.format, rows, 3 * b.dim));
         packed_normed = arena.take(packed);
         packed_gradient = arena.take(packed);
         transposed = arena.take(transposed_bytes(b.format, rows, 3 * b.dim));

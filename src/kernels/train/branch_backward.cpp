@@ -9,7 +9,7 @@ namespace cait::kernels {
 Rows branch_gradient(const BranchOptions& o, const Chunks& chunks, Share pieces, const float* dy,
                      const MutableRows& memory) {
     const Piece first = chunks.piece(pieces.begin);
-    if (o.factors == nullptr && o.format == Format::f32)
+    if (o.factors == nullptr && row_of(o.format).in_place)
         return rows_of(dy + (first.image * o.tokens + first.row) * o.dim, o.dim);
     timed(o.profile, Part::residual, [&] {
         MutableRows to = memory;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <set>
+#include <tuple>
 
 #include "evaluate/fingerprint.h"
 #include "models/catalogue.h"
@@ -16,26 +19,18 @@ namespace cait::serve {
 
 namespace {
 
-bool offers(const ModelSpec& spec, const std::string& tap) {
-    try {
-        record(spec, {.taps = {tap}});
-        return true;
-    } catch (const UsageError&) {
-        return false;
-    }
+// Logits, features and tokens first, then the series, each by its numbers; the default tap leads.
+auto place_of(const std::string& tap) {
+    constexpr std::array kFirst{"logits", "logits_class", "logits_dist", "features", "tokens"};
+    const std::size_t dot = tap.rfind('.');
+    const int number = dot == std::string::npos ? -1 : std::stoi(tap.substr(dot + 1));
+    return std::tuple(std::ranges::find(kFirst, tap) - kFirst.begin(), tap.substr(0, dot), number);
 }
 
-// All that a model offers: a record is made in no time.
 std::vector<TapInfo> taps_of(const ModelSpec& spec) {
-    std::vector<std::string> names;
-    for (const char* name : {"logits", "logits_class", "logits_dist", "features", "tokens"})
-        if (offers(spec, name)) names.emplace_back(name);
-    for (const char* series : {"class_attention", "self_attention", "residual_ratio"})
-        for (int i = 0;; ++i) {
-            const std::string name = fmt::format("{}.{}", series, i);
-            if (!offers(spec, name)) break;
-            names.push_back(name);
-        }
+    const std::set<std::string> offered = offered_taps(spec);
+    std::vector<std::string> names(offered.begin(), offered.end());
+    std::ranges::sort(names, {}, place_of);
     const Graph graph = record(spec, {.taps = names});
     std::vector<TapInfo> taps;
     for (const std::string& name : names)

@@ -21,7 +21,7 @@ bool is_loopback(const std::string& host);
 
 // While it lives, a server that the calling thread opens for every address shall listen for this
 // machine alone. LibTorch's store has no setting for it, so the program's own bind() looks here
-// (apps/loopback_bind.cpp).
+// (apps/torch_loopback_bind.cpp).
 class ListenLocally {
 public:
     explicit ListenLocally(bool wanted);

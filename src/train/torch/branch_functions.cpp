@@ -4,6 +4,7 @@
 
 #include "kernels/train/attention_branch_backward.h"
 #include "kernels/train/mlp_branch_backward.h"
+#include "train/torch/convert.h"
 
 namespace cait {
 
@@ -65,8 +66,7 @@ void fill_attention(kernels::AttentionBranch& b, const variable_list& in,
 
 At kept_tensor(std::int64_t count, const BranchSettings& settings) {
     if (!settings.keeps) return {};
-    return at::empty({count},
-                     settings.options.format == kernels::Format::f32 ? at::kFloat : at::kBFloat16);
+    return at::empty({count}, torch_type(settings.options.format));
 }
 void* memory_of(const At& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; }
 

@@ -28,6 +28,14 @@ at::ScalarType scalar_type(DType dtype) {
 
 }  // namespace
 
+at::ScalarType torch_type(kernels::Format format) {
+    switch (format) {
+        case kernels::Format::f32: return at::kFloat;
+        case kernels::Format::bf16: return at::kBFloat16;
+    }
+    throw Error("unknown number format");
+}
+
 at::Tensor to_torch(const Tensor& tensor) {
     // LibTorch has no read-only tensors; the callers keep to reading.
     void* data = const_cast<std::byte*>(tensor.bytes());

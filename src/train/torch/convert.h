@@ -4,8 +4,11 @@
 #include "train/torch/libtorch.h"
 
 #include "cait/tensor.h"
+#include "kernels/format.h"
 
 namespace cait {
+
+at::ScalarType torch_type(kernels::Format format);
 
 // Shares the memory and keeps its owner alive. The result must not be written to when the tensor
 // is a mapped view; training clones first.

@@ -6,6 +6,7 @@
 #include "graph/branch_inputs.h"
 #include "system/isa.h"
 #include "train/torch/attention_function.h"
+#include "train/torch/convert.h"
 #include "train/torch/drop_factors.h"
 #include "train/torch/dropout_mask.h"
 #include "train/torch/kernel_evaluate.h"
@@ -213,12 +214,13 @@ private:
     // Mixed precision: products see bfloat16, norms, softmax and reductions see float32.
     // Without AVX-512, ATen would also sum up in bfloat16: there floats are rounded instead.
     At narrow(const At& x) const {
-        if (context_.precision != Precision::bf16) return x;
-        const At half = x.to(at::kBFloat16);
+        const at::ScalarType type = torch_type(kernels::row_of(context_.precision).format);
+        if (type == at::kFloat) return x;
+        const At half = x.to(type);
         return x.device().is_cpu() && !has_avx512() ? half.to(at::kFloat) : half;
     }
     At wide(const At& x) const {
-        return context_.precision == Precision::bf16 ? x.to(at::kFloat) : x;
+        return context_.precision == Precision::fp32 ? x : x.to(at::kFloat);
     }
 
     At optional(std::size_t input) const { return input < in_.size() ? in_[input] : At(); }

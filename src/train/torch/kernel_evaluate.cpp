@@ -108,7 +108,7 @@ private:
 
 CpuOptions cpu_options(const EvaluateContext& context) {
     CpuOptions options;
-    if (context.precision == Precision::bf16) options.format = kernels::Format::bf16;
+    options.format = kernels::row_of(context.precision).format;
     options.profile = context.profile;
     if (context.memory) options.memory = context.memory;
     options.weights_version = context.weights_version;

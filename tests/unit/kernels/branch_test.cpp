@@ -7,6 +7,7 @@
 #include "kernels/packed_matrix.h"
 #include "kernels/train/attention_branch_backward.h"
 #include "kernels/train/mlp_branch_backward.h"
+#include "support/all_formats.h"
 #include "unit/kernels/reference.h"
 
 namespace cait::kernels {
@@ -313,7 +314,7 @@ TEST_P(AttentionBranches, RepeatsAndBfloat16IsNear) {
 template <class Test>
 void expect_independent_of_threads(const Test& forward) {
     if (kBranchThreads == 1) GTEST_SKIP() << "the sanitizer does not know OpenMP's barriers";
-    for (const Format format : {Format::f32, Format::bf16}) {
+    for (const Format format : test::all_formats()) {
         const Floats one = forward(format, 1);
         for (const int threads : {2, 5, 16}) EXPECT_EQ(forward(format, threads), one) << threads;
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/packed_matrix.h"
+#include "support/all_formats.h"
 #include "unit/kernels/images.h"
 
 namespace cait::kernels {
@@ -116,7 +117,7 @@ void convolution_expect_near(const Floats& found, const Doubles& expected, doubl
 TEST(ConvolutionKernels, AreSumsOverWindowsInBothLayoutsAndFormats) {
     for (const ConvolutionCase& each : kConvolutionCases)
         for (const bool planes : {false, true})
-            for (const Format format : {Format::f32, Format::bf16})
+            for (const Format format : test::all_formats())
                 for (const Index gap : {0, 3}) {
                     SCOPED_TRACE(testing::Message()
                                  << each.height << "x" << each.width << "x" << each.channels

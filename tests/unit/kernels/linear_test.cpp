@@ -7,6 +7,7 @@
 
 #include "kernels/packed_matrix.h"
 #include "kernels/train/linear_backward.h"
+#include "support/all_formats.h"
 #include "unit/kernels/reference.h"
 
 namespace cait::kernels {
@@ -60,7 +61,7 @@ TEST(LinearKernels, ForwardAndBackward) {
 TEST(LinearKernels, BatchedProductsInEveryOrientation) {
     const Index count = 5, m = 6, n = 19, k = 10;
     const Floats a = random_floats(count * m * k, 1), b = random_floats(count * k * n, 2);
-    for (const Format format : {Format::f32, Format::bf16})
+    for (const Format format : test::all_formats())
         for (const bool a_across : {false, true})
             for (const bool b_across : {false, true}) {
                 BatchedShape shape{.count = count, .m = m, .n = n, .k = k};
@@ -94,7 +95,7 @@ TEST(LinearKernels, BatchedProductsInEveryOrientation) {
 TEST(LinearKernels, DoNotDependOnTheNumberOfThreads) {
     const Index inputs = 70, outputs = 500;
     const Floats weight = random_floats(outputs * inputs, 2), bias = random_floats(outputs, 3);
-    for (const Format format : {Format::f32, Format::bf16})
+    for (const Format format : test::all_formats())
         for (const Index rows : {1, 5, 40, 300}) {
             SCOPED_TRACE(rows);
             const Floats x = random_floats(rows * inputs, 1);

@@ -30,7 +30,7 @@ TEST(Peak, EveryTableCountsTheMultiplyAddsThatItDoes) {
 TEST(Peak, EveryKindOfThisMachineIsMeasured) {
     const std::vector<PeakKind> kinds = peak_kinds();
     ASSERT_FALSE(kinds.empty());
-    EXPECT_EQ(kinds.front().format, PeakFormat::float32);
+    EXPECT_EQ(kinds.front().format, Format::f32);
     for (const PeakKind& kind : kinds) {
         EXPECT_LE(kind.isa, used_isa());
         const double rate = measure_peak(kind, kPeakThreads, 0.05);

@@ -8,6 +8,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/workspace.h"
+#include "support/all_formats.h"
 #include "system/isa.h"
 #include "unit/kernels/images.h"
 
@@ -181,14 +182,12 @@ TEST_P(Products, EpiloguesFinishTheSums) {
         return 0.5 * std::erfc(-v / std::sqrt(2.0)) +
                v * std::exp(-v * v / 2) / std::sqrt(2 * M_PI);
     };
-    for (const Format out_format : {Format::f32, Format::bf16}) {
+    for (const Format out_format : test::all_formats()) {
         SCOPED_TRACE(int(out_format));
         const double relative = out_format == Format::f32 ? 4e-6 : 5e-3;
         const Index bytes = size_of(out_format);
         const auto read = [&](const Buffer& buffer, Index i, Index j) {
-            if (out_format == Format::f32) return double(buffer.floats()[i * ld + j]);
-            return double(
-                test::widened(reinterpret_cast<const std::uint16_t*>(buffer.data())[i * ld + j]));
+            return double(row_of(out_format).to_float(buffer.data() + (i * ld + j) * bytes));
         };
         Buffer out(m * ld * bytes), after(m * ld * bytes);
         Buffer kept(m * ld * bytes + kAlignment);  // staging pads the last row, too

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/packed_matrix.h"
+#include "support/all_formats.h"
 #include "unit/kernels/images.h"
 
 namespace cait::kernels {
@@ -15,7 +16,7 @@ using test::random_floats;
 TEST(SqueezeExciteKernels, WeighChannelsByWhatTheirMeansSay) {
     const Index batch = 3, pixels = 70;
     for (const Index channels : {5, 130})
-        for (const Format format : {Format::f32, Format::bf16}) {
+        for (const Format format : test::all_formats()) {
             SCOPED_TRACE(channels);
             const Index reduced = channels / 2, image = pixels * channels;
             const Floats x = random_floats(batch * image, 1),

@@ -89,6 +89,13 @@ TEST(Catalogue, DeitIsEvaluatedAsItsAccuraciesWere) {
         EXPECT_EQ(preset.preparation.crop_ratio, 0.875) << preset.name;
 }
 
+// dvit_repo, models/deep_vision_transformer.py: crop_pct 0.9, and 1.0 for Deepvit_L_384.
+TEST(Catalogue, OnlyTheLargestDeepvitIsTestedOnWholeImages) {
+    for (const Preset& preset : configure("deepvit_16b").family->presets)
+        EXPECT_EQ(preset.preparation.crop_ratio, preset.name == "deepvit_l_384" ? 1.0 : 0.9)
+            << preset.name;
+}
+
 TEST(Catalogue, TheSecondClassTokenHasItsOwnHeadAndTheMeanDecides) {
     const ModelSpec spec = configure("deit_tiny_patch16_224", {{"class_tokens", "2"}});
     const Graph training = record(spec, {.mode = Mode::train});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "cait/error.h"
 #include "support/case_count.h"
@@ -99,6 +100,28 @@ TEST(Mixup, BoxesAreCutOffAndCounted) {
         EXPECT_GE(draw.box.height, 4);
         EXPECT_LT(draw.box.height, 16);
     }
+}
+
+// timm's rand_bbox goes half a side, rounded down, to either side of the centre: away from the
+// border a box has even sides, the largest that fit.
+TEST(Mixup, BoxesHaveEvenSidesAsInTimm) {
+    Mixup mixup{.mixup_alpha = 0, .mode = MixMode::element, .correct_share = false};
+    RandomStream random(4, "even boxes");
+    int inside = 0, odd = 0;
+    for (const MixDraw& draw : draw_mix(mixup, 2'000, 21, 31, random)) {
+        const Rectangle& box = draw.box;
+        if (box.left == 0 || box.top == 0 || box.left + box.width == 31 ||
+            box.top + box.height == 21)
+            continue;
+        const double ratio = std::sqrt(1 - draw.share);
+        const auto width = std::int64_t(31 * ratio), height = std::int64_t(21 * ratio);
+        EXPECT_EQ(box.width, width / 2 * 2);
+        EXPECT_EQ(box.height, height / 2 * 2);
+        ++inside;
+        odd += width % 2 + height % 2 > 0 ? 1 : 0;
+    }
+    EXPECT_GT(inside, 300);
+    EXPECT_GT(odd, 150);
 }
 
 TEST(Mixup, BlendsWithTheReversedBatch) {

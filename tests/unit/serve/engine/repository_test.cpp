@@ -1,5 +1,9 @@
 #include "serve/engine/repository.h"
 
+#include <set>
+
+#include "models/catalogue.h"
+#include "support/small_models.h"
 #include "unit/serve/support.h"
 
 namespace cait::serve {
@@ -72,6 +76,37 @@ TEST(ServedModel, KnowsItsOutputs) {
     EXPECT_EQ(model->label(7), "class 7");
     EXPECT_GT(model->time().expected(1), 0);
     EXPECT_GE(model->bound(), 5);
+}
+
+// A model with class layers, one with a distillation token and a projection, and one without
+// tokens.
+TEST(ServedModel, OffersAndAnswersEveryTapOfTheCatalogue) {
+    SettingList with_head = test::kSmall;
+    with_head.insert(with_head.end(),
+                     {{"head.kind", "mlp"}, {"head.hidden", "12"}, {"head.outputs", "6"}});
+    const std::vector<Model> models{
+        tiny_model(), Model::create("deit_tiny_distilled_patch16_224", with_head),
+        Model::create("resnet18", {{"image_size", "32"}, {"classes", "3"}})};
+    std::set<std::string> seen;
+    for (const Model& model : models) {
+        SCOPED_TRACE(model.spec().name);
+        const ServedModel served({"one", "1", "one.safetensors", [&] { return model; }},
+                                 tiny_options(), std::make_shared<ModelStats>());
+        EXPECT_EQ(served.taps().front().name, "logits");
+        const std::set<std::string> expected = offered_taps(model.spec());
+        std::set<std::string> found;
+        for (const TapInfo& tap : served.taps()) {
+            found.insert(tap.name);
+            const auto held = served.prepare({tap.name});
+            const auto outputs =
+                served.session().run(test::random_images(model.spec(), 2), {tap.name});
+            EXPECT_EQ(outputs.at(tap.name).shape(), tap.shape.with_batch(2)) << tap.name;
+        }
+        EXPECT_EQ(found, expected);
+        seen.insert(found.begin(), found.end());
+    }
+    for (const char* tap : {"projection", "token_logits", "class_tokens.0", "logits_dist"})
+        EXPECT_TRUE(seen.contains(tap)) << tap;
 }
 
 // One client must not close a way that others take (prepared_sets_test.cpp has the details).
