@@ -4,7 +4,7 @@
 #include "base/printable.h"
 #include "command.h"
 #include "data.h"
-#include "graph/fuse.h"
+#include "graph/passes.h"
 #include "inspect_summary.h"
 #include "output.h"
 #include "sandboxed.h"

@@ -9,9 +9,7 @@
 #include "cait/error.h"
 #include "engine/steps/steps.h"
 #include "engine/strided.h"
-#include "graph/constants.h"
-#include "graph/fuse.h"
-#include "graph/lower.h"
+#include "graph/passes.h"
 
 namespace cait::engine {
 

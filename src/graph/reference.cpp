@@ -4,24 +4,25 @@
 
 #include "base/convert.h"
 #include "cait/error.h"
-#include "graph/liveness.h"
-#include "graph/reference_ops.h"
+#include "graph/passes.h"
 
 namespace cait {
 
 namespace {
 
-template <class Op>
-concept Computable = requires(const Op& op, reference::Inputs in, const Shape& shape) {
-    reference::compute(op, in, shape);
-};
-
 // Leaves were supplied and composites decomposed, and dropping is for training.
-Tensor compute_node(const Node& node, reference::Inputs inputs, const Shape& shape) {
+template <class Op>
+constexpr bool kNeedsNoLoop =
+    std::is_same_v<Op, op::Input> || std::is_same_v<Op, op::Param> || requires {
+    &Op::decompose;
+}
+|| requires { Op::kTrainingOnly; };
+
+Tensor compute_node(const Node& node, op::Tensors inputs, const Shape& shape) {
     return std::visit(
         [&]<class Op>(const Op& op) -> Tensor {
-            if constexpr (Computable<Op>)
-                return reference::compute(op, inputs, shape);
+            if constexpr (!kNeedsNoLoop<Op>)
+                return op.compute(inputs, shape);
             else
                 throw Error(fmt::format("[{}] has no meaning at inference ({})", op_name(node.op),
                                         location_text(node.where)));

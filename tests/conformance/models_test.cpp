@@ -6,9 +6,8 @@
 #include <filesystem>
 
 #include "cait/train.h"
-#include "graph/constants.h"
+#include "graph/passes.h"
 #include "graph/initialize.h"
-#include "graph/lower.h"
 #include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"

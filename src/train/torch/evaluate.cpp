@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "graph/branch_inputs.h"
+#include "graph/ops.h"
 #include "system/isa.h"
 #include "train/torch/attention_function.h"
 #include "train/torch/convert.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "graph/fuse.h"
+#include "graph/passes.h"
 #include "train/torch/onednn_limit.h"
 
 namespace cait {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "graph/graph.h"
-#include "graph/liveness.h"
+#include "graph/passes.h"
 #include "train/torch/evaluate.h"
 
 namespace cait {

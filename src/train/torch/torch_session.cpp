@@ -6,8 +6,7 @@
 #include <mutex>
 
 #include "cait/error.h"
-#include "graph/constants.h"
-#include "graph/lower.h"
+#include "graph/passes.h"
 #include "models/catalogue.h"
 #include "system/file_guard.h"
 #include "train/torch/convert.h"

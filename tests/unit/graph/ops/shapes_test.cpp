@@ -1,4 +1,4 @@
-#include "graph/infer.h"
+#include "graph/ops.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
