@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "class_names.h"
 #include "data.h"
 #include "image/evaluation_transform.h"
+#include "model_arguments.h"
 
 namespace cait::app {
 
@@ -89,7 +89,7 @@ void add_analyze(CLI::App& command, const Invocation& invocation) {
     arguments->executor.add_to(command);
     add_threads_option(command, arguments->threads);
     command.callback([arguments, invocation] {
-        part_words(arguments->weights, arguments->pictures.files);
+        move_images_out(arguments->weights, arguments->pictures.files);
         check(*arguments);
         run(*arguments, invocation);
     });

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "executor.h"
-#include "named_weights.h"
+#include "models/open_model.h"
 #include "pictures.h"
 #include "report/analysis_report.h"
 
@@ -37,12 +37,12 @@ struct AnalyzeArguments {
 
 // A model that is looked into.
 struct Subject {
-    NamedModel named;
+    OpenedModel opened;
     std::unique_ptr<Executor> executor;
     Tensor images;  // prepared, for what is measured inside; empty where none were given
 
-    const Model& model() const { return named.model; }
-    const std::string& name() const { return named.name; }
+    const Model& model() const { return opened.model; }
+    const std::string& name() const { return opened.label; }
 };
 
 struct Finding {

@@ -10,6 +10,7 @@
 
 #include "analyze.h"
 #include "base/version.h"
+#include "model_arguments.h"
 #include "models/describe.h"
 #include "output.h"
 #include "sandboxed.h"
@@ -71,9 +72,10 @@ void prepare_images(const AnalyzeArguments& arguments, std::vector<Subject>& sub
             });
 }
 
-std::vector<Subject> load(const AnalyzeArguments& arguments) {
+std::vector<Subject> open_subjects(const AnalyzeArguments& arguments,
+                                   const std::vector<FoundModel>& found) {
     std::vector<Subject> subjects;
-    for (NamedModel& one : load_named(arguments.weights, arguments.model, arguments.classes)) {
+    for (OpenedModel& one : open_with_notes(found)) {
         std::unique_ptr<Executor> executor = make_executor(one.model, arguments.executor);
         subjects.push_back({std::move(one), std::move(executor), {}});
     }
@@ -89,7 +91,7 @@ std::vector<ReportFact> facts_of(const AnalyzeArguments& arguments,
             {one.name(), fmt::format("{}, {}x{} pixels, {} parameters, {} multiply-adds", info.name,
                                      info.image_height, info.image_width, count_text(info.params),
                                      count_text(info.macs))});
-        facts.push_back({"weights", one.named.source.file});
+        facts.push_back({"weights", one.opened.source.file});
     }
     if (!arguments.pictures.data.empty()) facts.push_back({"data", arguments.pictures.data});
     if (!arguments.second.empty()) facts.push_back({"second data", arguments.second});
@@ -114,7 +116,7 @@ nlohmann::json models_json(const std::vector<Subject>& subjects) {
         const ModelInfo info = one.model().info();
         models.push_back({{"name", one.name()},
                           {"model", info.name},
-                          {"weights", one.named.source.file},
+                          {"weights", one.opened.source.file},
                           {"params", info.params},
                           {"macs", info.macs}});
     }
@@ -158,14 +160,16 @@ void for_fitting(const std::string& what, std::vector<Subject>& subjects,
 
 void run(const AnalyzeArguments& arguments, const Invocation& invocation) {
     continue_where_it_runs(arguments.executor, invocation);
-    fetch_named(arguments.weights, arguments.model);
+    ModelWords words = arguments.model.words("", arguments.classes);
+    words.imagenet_names = true;
+    const std::vector<FoundModel> found = find_models(arguments.weights, words);
     std::error_code error;
     fs::create_directories(arguments.output, error);
     if (error)
         throw Error(
             fmt::format("{}: cannot make the folder: {}", arguments.output, error.message()));
     enter_sandbox_for({arguments.output, arguments.executor.cache});
-    std::vector<Subject> subjects = load(arguments);
+    std::vector<Subject> subjects = open_subjects(arguments, found);
     prepare_images(arguments, subjects);
 
     std::vector<AnalysisSection> sections;

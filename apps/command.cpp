@@ -63,8 +63,12 @@ SettingList ModelOptions::settings() const {
     return settings;
 }
 
-Model::LoadOptions ModelOptions::load_options() const {
-    return {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0};
+ModelWords ModelOptions::words(const std::string& weights, const std::string& classes) const {
+    return {.weights = weights,
+            .model = model,
+            .settings = settings(),
+            .classes = classes,
+            .load = {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0}};
 }
 
 void check_output(const std::filesystem::path& file) {

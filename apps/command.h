@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cait/model.h"
 #include "command_table.h"
+#include "models/open_model.h"
 #include "option_groups.h"
 
 namespace cait::app {
@@ -33,7 +33,8 @@ struct ModelOptions {
 
     void add_to(CLI::App& command, bool with_weights);
     SettingList settings() const;  // throws UsageError unless each is model.KEY=VALUE
-    Model::LoadOptions load_options() const;
+    // With these weights, as find_model() takes them.
+    ModelWords words(const std::string& weights, const std::string& classes = "") const;
 };
 
 // Before hours of work: throws Error unless a file of this name can be written. Leaves nothing

@@ -5,10 +5,10 @@
 
 #include "embedding.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "weights/npy.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -52,9 +52,9 @@ Tensor labels_of(const EmbeddedSet& set, const Dataset& images) {
 void run(const Arguments& arguments, const Invocation& invocation) {
     check(arguments);
     continue_where_it_runs(arguments.embed.executor, invocation);
-    enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache},
-                      arguments.embed.weights, arguments.embed.model.model);
-    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
+    const FoundModel found = find_model(arguments.embed.words());
+    enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache});
+    const Embedder embedder(arguments.embed, open_with_notes(found).model);
     const EmbedSubject subject = arguments.data.empty()
                                      ? EmbedSubject::of_files(arguments.files)
                                      : EmbedSubject::of_data(arguments.data, Split::train);

@@ -12,7 +12,6 @@
 #include "models/describe.h"
 #include "output.h"
 #include "progress.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -100,14 +99,6 @@ EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& titl
     if (logits != nullptr) *logits = std::move(found.logits);
     set.maker = maker();
     return set;
-}
-
-Model load_embedding_model(const EmbedArguments& arguments) {
-    Model model =
-        Model::load(weights_file(arguments.weights, arguments.model.model), arguments.model.model,
-                    arguments.model.settings(), arguments.model.load_options());
-    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
-    return model;
 }
 
 }  // namespace cait::app

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "class_names.h"
 #include "data.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "sandboxed.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -56,11 +55,13 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
         }
     check_neighbours(arguments);
     continue_where_it_runs(arguments.executor, invocation);
-    fetch_named(arguments.compare, arguments.model);
-    enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache},
-                      arguments.weights, arguments.model.model);
-    if (arguments.neighbours.asked()) return evaluate_neighbours(arguments);
-    evaluate(arguments);
+    const ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    EvalModels found{find_model(words)};
+    for (const std::string& text : arguments.compare)
+        found.push_back(find_model(one_of_several(text, words, "--compare")));
+    enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache});
+    if (arguments.neighbours.asked()) return evaluate_neighbours(arguments, found);
+    evaluate(arguments, found);
 }
 
 void add_neighbour_options(CLI::App& command, NeighbourArguments& neighbours) {

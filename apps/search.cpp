@@ -5,7 +5,7 @@
 
 #include "image/codec/encode.h"
 #include "input_files.h"
-#include "weights_argument.h"
+#include "model_arguments.h"
 
 namespace cait::app {
 

@@ -8,10 +8,10 @@
 
 #include "base/suggest.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "system/atomic_file.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -37,7 +37,7 @@ void check_places(const StudyArguments& arguments) {
         const OutputFile report(arguments.report);
         report.not_in_data(arguments.data).not_in_data(arguments.test);
         for (const std::string& text : arguments.weights)
-            report.not_in_weights(words_of(arguments, text).weights);
+            report.not_in_weights(split_name(text).file);
         check_output(arguments.report);
     }
     if (arguments.svg.empty()) return;
@@ -70,12 +70,16 @@ void run(const StudyArguments& arguments, const Invocation& invocation) {
     check_options(arguments);
     check_places(arguments);
     continue_where_it_runs(arguments.embed.executor, invocation);
-    std::vector<std::string> told_later;
-    for (const std::string& text : arguments.weights)
-        if (const StudiedWeights words = words_of(arguments, text); words.weights == "official")
-            weights_file(words.weights, words.model, &told_later);
+    std::vector<FoundModel> found;
+    for (const std::string& text : arguments.weights) {
+        const auto [label, file] = split_name(text);
+        ModelWords words = arguments.embed.model.words(file);
+        words.file_decides = true;
+        if (file == "official" && words.model.empty()) words.model = label;
+        found.push_back(find_model(words));
+    }
     enter_sandbox_for({arguments.report, arguments.svg, arguments.embed.executor.cache});
-    const Study study = run_study(arguments);
+    const Study study = run_study(arguments, found);
     write_charts(arguments, study);
     print_study(arguments, study);
 }
@@ -119,12 +123,6 @@ void add_tuning_options(CLI::App& command, StudyArguments& arguments) {
 
 bool StudyArguments::asks(const std::string& analysis) const {
     return std::ranges::count(analyses, analysis) > 0;
-}
-
-StudiedWeights words_of(const StudyArguments& arguments, const std::string& text) {
-    StudiedWeights words{weights_word(text), arguments.embed.model.model};
-    if (words.weights == "official" && words.model.empty()) words.model = words.name;
-    return words;
 }
 
 namespace {

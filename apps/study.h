@@ -7,7 +7,7 @@
 
 #include "analysis/study.h"
 #include "embedding.h"
-#include "named_weights.h"
+#include "models/open_model.h"
 
 namespace cait::app {
 
@@ -31,13 +31,8 @@ struct StudyArguments {
     bool asks(const std::string& analysis) const;
 };
 
-// A word of --weights, whose name is a label.
-struct StudiedWeights : WeightsWord {
-    std::string model;  // where the file does not say
-};
-StudiedWeights words_of(const StudyArguments& arguments, const std::string& text);
-
-Study run_study(const StudyArguments& arguments);
+// The models in the order of --weights.
+Study run_study(const StudyArguments& arguments, const std::vector<FoundModel>& found);
 void print_study(const StudyArguments& arguments, const Study& study);
 
 }  // namespace cait::app

@@ -11,6 +11,7 @@
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
 #include "eval.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/describe.h"
 #include "neighbour_side.h"
@@ -18,8 +19,6 @@
 #include "progress.h"
 #include "study.h"
 #include "system/cpu_limit.h"
-#include "weights/weight_file.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -231,15 +230,6 @@ void look_at(const StudyArguments& arguments, StudySubject& subject, const Embed
     if (arguments.asks("tsne")) draw_map(arguments, subject, vectors, study, result);
 }
 
-Model load(const StudyArguments& arguments, const StudiedWeights& words, const std::string& file) {
-    const bool says = open_weights(file).metadata.contains("cait.model");
-    Model model = Model::load(file, says ? "" : words.model,
-                              says ? SettingList() : arguments.embed.model.settings(),
-                              arguments.embed.model.load_options());
-    for (const std::string& text : model.notes()) print_error("note: {}: {}\n", file, text);
-    return model;
-}
-
 // A label, and where several models share it also the level that each was trained at, or the file.
 void name_models(const std::vector<std::string>& labels, std::vector<StudiedModel>& models) {
     std::vector<std::string> files;
@@ -256,25 +246,21 @@ void name_models(const std::vector<std::string>& labels, std::vector<StudiedMode
 
 }  // namespace
 
-Study run_study(const StudyArguments& arguments) {
+Study run_study(const StudyArguments& arguments, const std::vector<FoundModel>& found) {
     StudySubject subject = open_subject(arguments);
     Study study;
     study.data = arguments.data;
     study.test =
         !arguments.asks("granularity") || !arguments.test.empty() ? arguments.test : arguments.data;
     std::vector<std::string> labels;
-    std::vector<StudiedWeights> all;
-    for (const std::string& text : arguments.weights) {
-        all.push_back(words_of(arguments, text));
-        labels.push_back(all.back().name);
-        study.models.emplace_back().weights = weights_file(all.back().weights, all.back().model);
-    }
+    for (const std::string& text : arguments.weights) labels.push_back(split_name(text).name);
+    for (const FoundModel& one : found) study.models.emplace_back().weights = one.file;
     name_models(labels, study.models);
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
         StudiedModel& result = study.models[i];
-        const Embedder embedder(arguments.embed, load(arguments, all[i], result.weights));
+        const Embedder embedder(arguments.embed, open_with_notes(found[i]).model);
         result.model = embedder.model().info().name;
-        if (all.size() > 1) print_error("{} of {}: {}\n", i + 1, all.size(), result.name);
+        if (found.size() > 1) print_error("{} of {}: {}\n", i + 1, found.size(), result.name);
         look_at(arguments, subject, embedder, study, result);
     }
     study.facts = {{"data", subject.images.subject.images->source()},
