@@ -170,16 +170,9 @@ private:
     std::vector<Seen> group_;
 };
 
-void make_folder(const std::string& name) {
-    std::error_code error;
-    fs::create_directories(name, error);
-    if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
-}
-
 }  // namespace
 
 void run(const AttendArguments& given, const Invocation& invocation) {
-    continue_where_it_runs(given.executor, invocation);
     AttendArguments arguments = given;
     ModelWords words = arguments.model.words("", arguments.classes);
     words.imagenet_names = true;

@@ -76,6 +76,12 @@ void check_output(const std::filesystem::path& file) {
     if (!output_place(file).direct) AtomicFile trial(file);
 }
 
+void make_folder(const std::string& name) {
+    std::error_code error;
+    std::filesystem::create_directories(name, error);
+    if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
+}
+
 namespace {
 
 std::string scaled(double value, std::string_view unit) {

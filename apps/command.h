@@ -41,6 +41,9 @@ struct ModelOptions {
 // behind.
 void check_output(const std::filesystem::path& file);
 
+// Throws Error where it cannot be made; one that is there is fine.
+void make_folder(const std::string& name);
+
 // 12034128 → "12.0 M"; 1.4e9 bytes → "1.4 GB".
 std::string count_text(std::int64_t count);
 std::string bytes_text(std::int64_t bytes);

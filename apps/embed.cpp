@@ -49,9 +49,8 @@ Tensor labels_of(const EmbeddedSet& set, const Dataset& images) {
     return labels;
 }
 
-void run(const Arguments& arguments, const Invocation& invocation) {
+void run(const Arguments& arguments) {
     check(arguments);
-    continue_where_it_runs(arguments.embed.executor, invocation);
     const FoundModel found = find_model(arguments.embed.words());
     enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache});
     const Embedder embedder(arguments.embed, open_with_notes(found).model);
@@ -72,7 +71,7 @@ void run(const Arguments& arguments, const Invocation& invocation) {
                 set.vectors.columns);
 }
 
-void add_embed(CLI::App& command, const Invocation& invocation) {
+void add_embed(CLI::App& command, const Invocation&) {
     set_example(
         command,
         "cait embed --weights runs/flowers --data folder:photos --output x.npy --labels y.npy\n"
@@ -96,7 +95,7 @@ void add_embed(CLI::App& command, const Invocation& invocation) {
         ->required();
     command.add_option("--labels", arguments->labels, "Also the labels of --data, .npy")
         ->type_name("FILE.npy");
-    command.callback([arguments, invocation] { run(*arguments, invocation); });
+    command.callback([arguments] { run(*arguments); });
 }
 
 const RegisterCommand embed_row({"embed", CommandGroup::search,

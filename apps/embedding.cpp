@@ -30,19 +30,23 @@ std::vector<LabelLevel> levels_of(const Dataset& dataset, const std::vector<std:
 
 }  // namespace
 
-void EmbedArguments::add_to(CLI::App& command) {
-    model.add_to(command, true);
+void EmbedArguments::add_layer_options(CLI::App& command) {
     command
         .add_option("--tap", tap,
                     "Which layer: features (the trunk's output), logits, tokens (their mean) …")
         ->capture_default_str();
     command.add_flag("--flip", flip, "Mean of the vectors of image and mirror image");
+    command.add_flag("--skip-bad", skip_bad,
+                     "Leave out up to 5 % of unreadable images instead of refusing the first");
+}
+
+void EmbedArguments::add_to(CLI::App& command) {
+    model.add_to(command, true);
+    add_layer_options(command);
+    command.get_option("--skip-bad")->group(kImageOptions);
     executor.batch = ExecutorOptions::kBySize;
     executor.add_to(command);
     add_threads_option(command, threads);
-    const OptionGroup group(command, kImageOptions);
-    command.add_flag("--skip-bad", skip_bad,
-                     "Leave out up to 5 % of unreadable images instead of refusing the first");
 }
 
 EmbedSubject EmbedSubject::of_data(const std::string& uri, Split part) {

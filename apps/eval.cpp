@@ -54,7 +54,7 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
             check_output(output);
         }
     check_neighbours(arguments);
-    continue_where_it_runs(arguments.executor, invocation);
+    hand_over_if_torch(arguments.executor, invocation);
     const ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
     EvalModels found{find_model(words)};
     for (const std::string& text : arguments.compare)
@@ -127,7 +127,7 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                     "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
     arguments->executor.batch = ExecutorOptions::kBySize;
-    arguments->executor.add_to(command);
+    arguments->executor.add_to(command, ExecutorOptions::Torch::yes);
     add_threads_option(command, arguments->threads);
     add_tta_option(command, arguments->tta);
     command

@@ -55,7 +55,7 @@ void check_finite(const std::map<std::string, Tensor>& outputs, const Tensor& im
 
 void run(const ForwardArguments& arguments, const Invocation& invocation) {
     check(arguments);
-    continue_where_it_runs(arguments.executor, invocation);
+    hand_over_if_torch(arguments.executor, invocation);
     ModelWords words = arguments.model.words(arguments.weights);
     words.load.seed = arguments.seed;
     const FoundModel found = find_model(words);
@@ -99,7 +99,7 @@ void add_forward(CLI::App& command, const Invocation& invocation) {
         "Output: logits (default), features, tokens, class_attention.N, "
         "self_attention.N, residual_ratio.N, class_tokens.N, logits_class, logits_dist; may be "
         "repeated");
-    arguments->executor.add_to(command);
+    arguments->executor.add_to(command, ExecutorOptions::Torch::yes);
     command.callback([arguments, invocation] { run(*arguments, invocation); });
 }
 

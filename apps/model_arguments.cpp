@@ -17,12 +17,13 @@ namespace fs = std::filesystem;
 bool means_weights(const std::string& word) {
     constexpr std::array<std::string_view, 5> kExtensions = {".safetensors", ".pth", ".pt", ".bin",
                                                              ".ckpt"};
-    if (word == "official" || word.ends_with("=official")) return true;
-    if (fs::is_directory(word))
-        return fs::exists(fs::path(word) / "best.safetensors") ||
-               fs::exists(fs::path(word) / "last.safetensors");
+    const std::string file = split_name(word).file;
+    if (file == "official" || file.starts_with("official:")) return true;
+    if (fs::is_directory(file))
+        return fs::exists(fs::path(file) / "best.safetensors") ||
+               fs::exists(fs::path(file) / "last.safetensors");
     return std::ranges::any_of(kExtensions,
-                               [&](std::string_view end) { return word.ends_with(end); });
+                               [&](std::string_view end) { return file.ends_with(end); });
 }
 
 }  // namespace

@@ -70,7 +70,6 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 }  // namespace
 
 void run(const PredictArguments& arguments, const Invocation& invocation) {
-    continue_where_it_runs(arguments.executor, invocation);
     ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
     words.imagenet_names = true;
     const FoundModel found = find_model(words);

@@ -89,6 +89,12 @@ NamedFile split_name(const std::string& text) {
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+bool is_model(const std::string& name) {
+    return std::ranges::any_of(families(), [&](const Family& family) {
+        return std::ranges::find(family.presets, name, &Preset::name) != family.presets.end();
+    });
+}
+
 ModelWords one_of_several(const std::string& text, ModelWords common, const std::string& option) {
     const NamedFile named = split_name(text);
     common.weights = named.file;

@@ -54,6 +54,9 @@ struct NamedFile {
 };
 NamedFile split_name(const std::string& text);
 
+// Whether the catalogue has it.
+bool is_model(const std::string& name);
+
 // One of several models: NAME of NAME=FILE is a model of the catalogue; FILE alone is of the model
 // that it names, otherwise of `common.model`. Throws UsageError, beginning with `option`, for a
 // NAME that is not in the catalogue.
