@@ -12,7 +12,6 @@
 #include "models/describe.h"
 #include "output.h"
 #include "progress.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -31,19 +30,23 @@ std::vector<LabelLevel> levels_of(const Dataset& dataset, const std::vector<std:
 
 }  // namespace
 
-void EmbedArguments::add_to(CLI::App& command) {
-    model.add_to(command, true);
+void EmbedArguments::add_layer_options(CLI::App& command) {
     command
         .add_option("--tap", tap,
                     "Which layer: features (the trunk's output), logits, tokens (their mean) …")
         ->capture_default_str();
     command.add_flag("--flip", flip, "Mean of the vectors of image and mirror image");
+    command.add_flag("--skip-bad", skip_bad,
+                     "Leave out up to 5 % of unreadable images instead of refusing the first");
+}
+
+void EmbedArguments::add_to(CLI::App& command) {
+    model.add_to(command, true);
+    add_layer_options(command);
+    command.get_option("--skip-bad")->group(kImageOptions);
     executor.batch = ExecutorOptions::kBySize;
     executor.add_to(command);
     add_threads_option(command, threads);
-    const OptionGroup group(command, kImageOptions);
-    command.add_flag("--skip-bad", skip_bad,
-                     "Leave out up to 5 % of unreadable images instead of refusing the first");
 }
 
 EmbedSubject EmbedSubject::of_data(const std::string& uri, Split part) {
@@ -100,14 +103,6 @@ EmbeddedSet Embedder::embed(const EmbedSubject& subject, const std::string& titl
     if (logits != nullptr) *logits = std::move(found.logits);
     set.maker = maker();
     return set;
-}
-
-Model load_embedding_model(const EmbedArguments& arguments) {
-    Model model =
-        Model::load(weights_file(arguments.weights, arguments.model.model), arguments.model.model,
-                    arguments.model.settings(), arguments.model.load_options());
-    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
-    return model;
 }
 
 }  // namespace cait::app

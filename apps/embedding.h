@@ -25,6 +25,8 @@ struct EmbedArguments {
 
     // All but --weights, which some commands can do without.
     void add_to(CLI::App& command);
+    void add_layer_options(CLI::App& command);  // of them --tap, --flip and --skip-bad
+    ModelWords words() const { return model.words(weights); }
 };
 
 // A data set under its name, or files that nothing is known about.
@@ -57,8 +59,5 @@ private:
     std::unique_ptr<Executor> executor_;
     std::string fingerprint_;
 };
-
-// The model of --weights, with its notes on stderr.
-Model load_embedding_model(const EmbedArguments& arguments);
 
 }  // namespace cait::app

@@ -10,7 +10,7 @@
 #include "evaluate/disagreement.h"
 #include "evaluate/evaluation.h"
 #include "executor.h"
-#include "named_weights.h"
+#include "models/open_model.h"
 
 namespace cait::app {
 
@@ -50,12 +50,13 @@ struct EvalArguments {
     NeighbourArguments neighbours;
 };
 
-void evaluate(const EvalArguments& arguments);
-void evaluate_neighbours(const EvalArguments& arguments);  // --knn, --retrieval
+// The models: that of --weights first, then those of --compare.
+using EvalModels = std::vector<FoundModel>;
+void evaluate(const EvalArguments& arguments, const EvalModels& found);
+void evaluate_neighbours(const EvalArguments& arguments, const EvalModels& found);  // --knn …
 
-// The models that are evaluated: that of --weights first, then those of --compare.
-std::vector<NamedWeights> eval_entries(const EvalArguments& arguments);
-Model load_entry(const EvalArguments& arguments, const NamedWeights& entry);
+// Opens one, with its images prepared as --crop-ratio and --crop-mode say.
+Model open_for_eval(const EvalArguments& arguments, const FoundModel& found);
 
 // One model's result.
 struct Evaluated {

@@ -83,7 +83,7 @@ void score_retrieval(const EvalArguments& arguments, const Sides& sides, const S
     }
 }
 
-NeighbourResult evaluate_one(const EvalArguments& arguments, const NamedWeights& entry,
+NeighbourResult evaluate_one(const EvalArguments& arguments, const FoundModel& found,
                              Sides& sides) {
     const NeighbourArguments& asked = arguments.neighbours;
     EmbedArguments options;
@@ -92,22 +92,22 @@ NeighbourResult evaluate_one(const EvalArguments& arguments, const NamedWeights&
     options.executor = arguments.executor;
     options.threads = arguments.threads;
     options.skip_bad = arguments.skip_bad;
-    const Embedder embedder(options, load_entry(arguments, entry));
+    const Embedder embedder(options, open_for_eval(arguments, found));
     if (asked.by_softmax())  // before all images are looked at
-        in_classes_of(embedder.model(), entry.file,
+        in_classes_of(embedder.model(), found.file,
                       asked.knn == asked.retrieval ? sides.voters.subject.images
                                                    : sides.collection.subject.images,
                       asked.conditional);
     const auto start = std::chrono::steady_clock::now();
-    embed(sides.queries, embedder, entry.file, "queries", asked.by_softmax());
+    embed(sides.queries, embedder, found.file, "queries", asked.by_softmax());
     const bool shared = asked.knn == asked.retrieval;
-    if (!asked.knn.empty()) embed(sides.voters, embedder, entry.file, "neighbours");
+    if (!asked.knn.empty()) embed(sides.voters, embedder, found.file, "neighbours");
     if (!asked.retrieval.empty() && !shared)
-        embed(sides.collection, embedder, entry.file, "collection");
+        embed(sides.collection, embedder, found.file, "collection");
     const Side& collection = shared ? sides.voters : sides.collection;
 
     NeighbourResult result;
-    result.weights = entry.file;
+    result.weights = found.file;
     result.model = embedder.model().info().name;
     result.queries = sides.queries.set.vectors.rows;
     result.dimension = sides.queries.set.vectors.columns;
@@ -150,9 +150,8 @@ void check_levels(const EvalArguments& arguments, const Sides& sides) {
 
 }  // namespace
 
-void evaluate_neighbours(const EvalArguments& arguments) {
+void evaluate_neighbours(const EvalArguments& arguments, const EvalModels& models) {
     const NeighbourArguments& asked = arguments.neighbours;
-    const std::vector<NamedWeights> entries = eval_entries(arguments);
     Sides sides;
     sides.queries.subject = EmbedSubject::of_data(arguments.data, Split::val);
     if (!asked.knn.empty()) sides.voters.subject = EmbedSubject::of_data(asked.knn, Split::train);
@@ -161,9 +160,9 @@ void evaluate_neighbours(const EvalArguments& arguments) {
     check_levels(arguments, sides);
     std::vector<NeighbourResult> results;
     std::vector<std::string> files;
-    for (const NamedWeights& entry : entries) {
-        results.push_back(evaluate_one(arguments, entry, sides));
-        files.push_back(entry.file);
+    for (const FoundModel& found : models) {
+        results.push_back(evaluate_one(arguments, found, sides));
+        files.push_back(found.file);
     }
     const std::vector<std::string> names = unique_names(files);
     for (std::size_t i = 0; i < names.size(); ++i) results[i].name = names[i];

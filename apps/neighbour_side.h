@@ -1,5 +1,5 @@
 // Images that a model has seen, ready to be compared with others: what the neighbours of `cait
-// eval` and `cait study` share.
+// eval` and the granularity of `cait analyze` share.
 #pragma once
 
 #include <string>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "class_names.h"
 #include "data.h"
 #include "data/open_dataset.h"
 #include "data/sources/file_dataset.h"
@@ -12,6 +11,7 @@
 #include "evaluate/flip_executor.h"
 #include "image_list.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/finite_logits.h"
 #include "output.h"
@@ -70,10 +70,11 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 }  // namespace
 
 void run(const PredictArguments& arguments, const Invocation& invocation) {
-    continue_where_it_runs(arguments.executor, invocation);
-    enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
-                      arguments.model.model);
-    const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
+    ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    words.imagenet_names = true;
+    const FoundModel found = find_model(words);
+    enter_sandbox_for({arguments.output, arguments.executor.cache});
+    const Model model = open_with_notes(found).model;
     const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);
     const auto executor = make_executor(model, arguments.executor);

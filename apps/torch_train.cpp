@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
 #include "system/atomic_file.h"
@@ -211,7 +212,10 @@ void write_text(const FilePlace& place, const std::string& text) {
     file.commit();
 }
 
-void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
+void run_on_torch(const TrainWords& words, const Invocation& invocation) {
+    const TrainArguments arguments = resolve(words);
+    if (arguments.recipe.data.train.empty())
+        throw UsageError("train: expected --data NAME, for example --data folder:images");
     enter_sandbox_of_a_run(arguments);
     if (arguments.seeds > 0) return train_seeds(arguments, invocation);
     if (arguments.find_lr && arguments.processes <= 1) {
@@ -233,7 +237,7 @@ int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     watch_signals();
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
-    if (speaks) print_notes(arguments);
+    if (speaks) print_notes(arguments.notes);
     TrainDisplay display;
     TrainOptions options;
     options.folder = arguments.folder;

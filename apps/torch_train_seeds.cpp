@@ -13,6 +13,7 @@
 #include "data_open.h"
 #include "evaluate/evaluate_data.h"
 #include "executor.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
@@ -84,7 +85,7 @@ int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocati
 // The final weights, not the best: see seed_study.h.
 EpochScores test(const Seed& seed, const std::string& uri) {
     const fs::path file = RunFiles(Folder::open(seed.folder())).last().path();
-    const Model model = Model::load(file);
+    const Model model = open_model({.weights = file.string()}).model;
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     const DatasetPtr dataset =
         match_data(open_dataset(uri, Split::val), model.classes(), classes, file.string());
@@ -230,7 +231,7 @@ void train_seeds(const TrainArguments& arguments, const Invocation& invocation) 
         throw UsageError("train: --seeds starts its runs itself: give --nproc instead of torchrun");
     for (const std::string& uri : arguments.tests) open_data(uri, Split::val);  // before the work
     const std::vector<Seed> seeds = open_study(arguments);
-    print_notes(arguments);
+    print_notes(arguments.notes);
     for (const Seed& seed : seeds) {
         if (seed.is_finished()) continue;
         print_out("\nseed {} ({} of {})\n", seed.seed, seed.seed - seeds.front().seed + 1,

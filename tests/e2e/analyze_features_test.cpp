@@ -1,4 +1,5 @@
-// `cait study` as a user runs it, on images that differ in colour, labelled at two levels.
+// The features that `cait analyze` looks at, on images that differ in colour, labelled at two
+// levels.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -14,9 +15,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Study : public InFolder {
+class AnalyzeFeatures : public InFolder {
 protected:
-    Study() {
+    AnalyzeFeatures() {
         data_test::put_class_folders(folder_ / "set", 4, 9);
         data_test::put(folder_ / "groups.csv",
                        "class,group\nclass0,a\nclass1,a\nclass2,b\nclass3,b\n");
@@ -38,9 +39,10 @@ protected:
     }
 
     std::string uri() const { return "folder:" + path("set") + "?parents=" + path("groups.csv"); }
-    Words study(const Words& analyses, const Words& more = {}) const {
-        return Words{"study"} + analyses +
-               Words{"--weights", path("m.safetensors"), "--data", uri()} + more;
+    Words features(const std::string& what, const Words& more = {}) const {
+        return Words{"analyze", "--what", what, "--weights", path("m.safetensors"),
+                     "--data",  uri()} +
+               more;
     }
     nlohmann::json json(const Words& words) const {
         const Finished run = cait(words + Words{"--json"});
@@ -49,13 +51,11 @@ protected:
     }
 };
 
-TEST_F(Study, MakesAllAnalysesInOnePage) {
+TEST_F(AnalyzeFeatures, MakesAllAnalysesInOnePage) {
     save_coarse();
-    const Words all = Words{"study",
-                            "pca",
-                            "tsne",
-                            "granularity",
-                            "separability",
+    const Words all = Words{"analyze",
+                            "--what",
+                            "pca,tsne,granularity,separability",
                             "--weights",
                             "A=" + path("m.safetensors"),
                             "A=" + path("coarse.safetensors"),
@@ -112,19 +112,30 @@ TEST_F(Study, MakesAllAnalysesInOnePage) {
 }
 
 // What granularity tells is what `cait eval --levels` tells.
-TEST_F(Study, GranularityIsThatOfEval) {
-    const nlohmann::json study_of = json(study({"granularity"}, {"--k", "3"}))["models"][0];
+TEST_F(AnalyzeFeatures, GranularityIsThatOfEval) {
+    const nlohmann::json found = json(features("granularity", {"--k", "3"}))["models"][0];
     const nlohmann::json eval =
         json({"eval", "--weights", path("m.safetensors"), "--data", uri(), "--knn", uri(),
               "--retrieval", uri(), "--k", "3", "--levels"});
     for (std::size_t i = 0; i < 2; ++i) {
-        EXPECT_EQ(study_of["granularity"][i]["top1"], eval["levels"][i]["knn"][0]["top1"]);
-        EXPECT_EQ(study_of["granularity"][i]["map"], eval["levels"][i]["retrieval"]["map"]);
+        EXPECT_EQ(found["granularity"][i]["top1"], eval["levels"][i]["knn"][0]["top1"]);
+        EXPECT_EQ(found["granularity"][i]["map"], eval["levels"][i]["retrieval"]["map"]);
     }
 }
 
-TEST_F(Study, PrintsTables) {
-    const Finished run = cait(study({"pca", "separability"}, {"--draws", "2", "--level", "class"}));
+// One run of both kinds: the folder has what is inside the models, the JSON has all.
+TEST_F(AnalyzeFeatures, GoTogetherWithWhatIsInsideAModel) {
+    const nlohmann::json found =
+        json(Words{"analyze", "--what", "layerscale,pca", "--weights", "A=" + path("m.safetensors"),
+                   "--data", uri(), "--output", path("look")});
+    EXPECT_EQ(found["analyses"]["layerscale"][0]["model"], "A");
+    EXPECT_EQ(found["features"]["models"][0]["name"], "A");
+    EXPECT_EQ(found["features"]["models"][0]["pca"]["energy"].size(), 16U);
+    EXPECT_TRUE(std::filesystem::exists(path("look/analysis.html")));
+}
+
+TEST_F(AnalyzeFeatures, PrintsTables) {
+    const Finished run = cait(features("pca,separability", {"--draws", "2", "--level", "class"}));
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out,
                 AllOf(HasSubstr("36 images of"), HasSubstr("principal components"),
@@ -132,9 +143,9 @@ TEST_F(Study, PrintsTables) {
     EXPECT_THAT(run.err, HasSubstr("its classes are not those of level 'class'"));
 }
 
-TEST_F(Study, DrawsSomeOfTooManyImages) {
-    const Words words = study(
-        {"tsne"}, {"--points", "20", "--perplexity", "4", "--iterations", "50", "--seed", "3"});
+TEST_F(AnalyzeFeatures, DrawsSomeOfTooManyImages) {
+    const Words words = features(
+        "tsne", {"--points", "20", "--perplexity", "4", "--iterations", "50", "--seed", "3"});
     const Finished run = cait(words);
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("the map shows 20 of 36 images, drawn at random (seed 3)"));
@@ -144,41 +155,48 @@ TEST_F(Study, DrawsSomeOfTooManyImages) {
     EXPECT_EQ(found["notes"].size(), 1U);
 }
 
-TEST_F(Study, SaysWhatIsWrong) {
-    const auto run = [&](const Words& analyses, const Words& more = {}) {
-        return cait(study(analyses, more));
+TEST_F(AnalyzeFeatures, SaysWhatIsWrong) {
+    const auto run = [&](const std::string& what, const Words& more = {}) {
+        return cait(features(what, more));
     };
-    expect_refused(cait({"study"}), 2, {"analyses"});
-    expect_refused(run({"pcb"}), 2, {"pcb"});
-    expect_refused(run({"pca"}, {"--k", "3"}), 2, {"--k: expected the analysis granularity"});
-    expect_refused(run({"pca"}, {"--test", uri()}), 2, {"--test: expected the analysis"});
-    expect_refused(run({"pca"}, {"--level", "group"}), 2, {"--level: expected the analysis"});
-    expect_refused(run({"tsne"}, {"--perplexity", "36"}), 2,
+    expect_refused(cait({"analyze", "--what", "pca"}), 2, {"--weights"});
+    expect_refused(cait({"analyze", "--what", "pca", "--weights", path("m.safetensors")}), 2,
+                   {"--what pca: expected --weights FILE and --data"});
+    expect_refused(cait(features("residual")), 2, {"--output"});
+    expect_refused(cait(features("residual", {"--output", path("x"), "--report", path("r.html")})),
+                   2, {"--report: expected the analysis pca"});
+    expect_refused(cait({"study", "pca", "--weights", path("m.safetensors")}), 2,
+                   {"`cait study ANALYSIS` is now `cait analyze --what ANALYSIS`"});
+    expect_refused(run("pcb"), 2, {"pcb"});
+    expect_refused(run("pca", {"--k", "3"}), 2, {"--k: expected the analysis granularity"});
+    expect_refused(run("pca", {"--test", uri()}), 2, {"--test: expected the analysis"});
+    expect_refused(run("pca", {"--level", "group"}), 2, {"--level: expected the analysis"});
+    expect_refused(run("tsne", {"--perplexity", "36"}), 2,
                    {"--perplexity: expected less than the 36 images", "found 36"});
-    expect_refused(run({"granularity"}, {"--k", "36"}), 2,
+    expect_refused(run("granularity", {"--k", "36"}), 2,
                    {"--k: expected at most 35, the images to find", "found 36"});
-    expect_refused(run({"separability"}, {"--level", "genus"}), 2,
+    expect_refused(run("separability", {"--level", "genus"}), 2,
                    {"level 'genus': expected one of group, class"});
-    expect_refused(run({"separability"}, {"--level", "one"}), 1,
+    expect_refused(run("separability", {"--level", "one"}), 1,
                    {"expected images of at least 2 classes, found 1"});
     const std::string plain = "folder:" + path("set");
-    expect_refused(run({"granularity"}, {"--k", "3", "--test", plain}), 2,
+    expect_refused(run("granularity", {"--k", "3", "--test", plain}), 2,
                    {"level 'group': its images are labelled at one level only"});
-    expect_refused(run({"pca"}, {"--tap", "middle"}), 2, {"unknown tap 'middle'"});
-    expect_refused(run({"pca"}, {"--report", path("none/r.html")}), 1, {"none/r.html"});
+    expect_refused(run("pca", {"--tap", "middle"}), 2, {"unknown tap 'middle'"});
+    expect_refused(run("pca", {"--report", path("none/r.html")}), 1, {"none/r.html"});
     write("file", "");
-    expect_refused(run({"pca"}, {"--svg", path("file")}), 1, {"file: cannot create the folder"});
-    expect_refused(run({"pca"}, {"--report", path("m.safetensors")}), 2, {"m.safetensors"});
+    expect_refused(run("pca", {"--svg", path("file")}), 1, {"file: cannot create the folder"});
+    expect_refused(run("pca", {"--report", path("m.safetensors")}), 2, {"m.safetensors"});
 }
 
-TEST_F(Study, RefusesTooFewImagesAndDeadFeatures) {
+TEST_F(AnalyzeFeatures, RefusesTooFewImagesAndDeadFeatures) {
     data_test::put_class_folders(folder_ / "few", 1, 1);
     const Words weights{"--weights", path("m.safetensors"), "--data", "folder:" + path("few")};
-    expect_refused(cait(Words{"study", "pca"} + weights), 1,
+    expect_refused(cait(Words{"analyze", "--what", "pca"} + weights), 1,
                    {"m.safetensors: expected at least 2 images", "found 1"});
     data_test::put_class_folders(folder_ / "pair", 2, 1);
     const Words pair{"--weights", path("m.safetensors"), "--data", "folder:" + path("pair")};
-    expect_refused(cait(Words{"study", "separability"} + pair), 1,
+    expect_refused(cait(Words{"analyze", "--what", "separability"} + pair), 1,
                    {"expected at least 2 images of every class, found 1"});
 }
 

@@ -1,25 +1,25 @@
-// Carries out `cait study`: every model sees the images once, then the analyses look at what it
-// saw.
+// The analyses of `cait analyze` that look at features: every model sees the images once, then each
+// analysis looks at what it saw.
+#include "analyze_features.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <filesystem>
 #include <numeric>
 
 #include "analysis/lbfgs.h"
 #include "analysis/principal.h"
 #include "data/open_dataset.h"
 #include "data/shuffle.h"
-#include "eval.h"
+#include "input_files.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/describe.h"
 #include "neighbour_side.h"
 #include "output.h"
 #include "progress.h"
-#include "study.h"
 #include "system/cpu_limit.h"
-#include "weights/weight_file.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -41,28 +41,28 @@ Vectors rows_of(const Vectors& vectors, const std::vector<std::size_t>& rows) {
     return result;
 }
 
-KnnRule rule_of(const StudyArguments& arguments) {
+KnnRule rule_of(const AnalyzeArguments& arguments) {
     KnnRule rule;
-    if (!arguments.k.empty()) rule.k = arguments.k;
+    if (!arguments.features.k.empty()) rule.k = arguments.features.k;
     return rule;
 }
 
 // Requests that cannot be met are found before a model is run.
-void check(const StudyArguments& arguments, const StudySubject& subject) {
+void check(const AnalyzeArguments& arguments, const StudySubject& subject) {
     const DatasetPtr& images = subject.images.subject.images;
-    if (!arguments.level.empty()) check_level(images, arguments.level);
+    if (!arguments.features.level.empty()) check_level(images, arguments.features.level);
     if (arguments.asks("separability")) {
         Side all{subject.images.subject};
         all.set.indices.resize(images->size());
         std::iota(all.set.indices.begin(), all.set.indices.end(), std::size_t{0});
         const LabelLevel level = all.level(subject.coarse);
-        check_split(level.labels, level.classes.names.size(), arguments.data);
+        check_split(level.labels, level.classes.names.size(), arguments.pictures.data);
     }
-    if (arguments.asks("tsne") &&
-        !(arguments.perplexity < double(std::min(arguments.points, images->size()))))
-        throw UsageError(
-            fmt::format("--perplexity: expected less than the {} images of the map, found {:g}",
-                        std::min(arguments.points, images->size()), arguments.perplexity));
+    if (arguments.asks("tsne") && !(arguments.features.perplexity <
+                                    double(std::min(arguments.features.points, images->size()))))
+        throw UsageError(fmt::format(
+            "--perplexity: expected less than the {} images of the map, found {:g}",
+            std::min(arguments.features.points, images->size()), arguments.features.perplexity));
     if (!arguments.asks("granularity")) return;
     if (subject.queries)
         for (const std::string& level : subject.levels)
@@ -71,21 +71,23 @@ void check(const StudyArguments& arguments, const StudySubject& subject) {
     const std::size_t there = images->size() - (subject.queries ? 0 : 1);
     if (most > there)
         throw UsageError(fmt::format("--k: expected at most {}, the images to find of {}, found {}",
-                                     there, arguments.data, most));
+                                     there, arguments.pictures.data, most));
 }
 
-StudySubject open_subject(const StudyArguments& arguments) {
+StudySubject open_subject(const AnalyzeArguments& arguments) {
     StudySubject subject;
-    subject.images.subject = EmbedSubject::of_data(arguments.data, Split::train);
+    subject.images.subject = EmbedSubject::of_data(arguments.pictures.data, Split::train);
     const Dataset& images = *subject.images.subject.images;
-    const bool parts = dataset_parts(arguments.data).size() > 1;
-    if (arguments.asks("granularity") && (!arguments.test.empty() || parts)) {
+    const bool parts = dataset_parts(arguments.pictures.data).size() > 1;
+    if (arguments.asks("granularity") && (!arguments.features.test.empty() || parts)) {
         subject.queries.emplace();
         subject.queries->subject = EmbedSubject::of_data(
-            arguments.test.empty() ? arguments.data : arguments.test, Split::val);
+            arguments.features.test.empty() ? arguments.pictures.data : arguments.features.test,
+            Split::val);
     }
     subject.levels = levels_or_label(images);
-    subject.coarse = arguments.level.empty() ? subject.levels.front() : arguments.level;
+    subject.coarse =
+        arguments.features.level.empty() ? subject.levels.front() : arguments.features.level;
     check(arguments, subject);
     return subject;
 }
@@ -107,8 +109,9 @@ std::function<void(std::size_t, std::size_t)> bar(const std::string& what, const
     return [progress](std::size_t done, std::size_t total) { progress->update(done, total); };
 }
 
-void score_granularity(const StudyArguments& arguments, const Side& queries, const Side& collection,
-                       const std::vector<std::string>& levels, StudiedModel& result) {
+void score_granularity(const AnalyzeArguments& arguments, const Side& queries,
+                       const Side& collection, const std::vector<std::string>& levels,
+                       StudiedModel& result) {
     const ComparedSides sides(queries, collection, levels, default_threads());
     const auto knn = knn_at_levels(sides.task(), sides.levels(), rule_of(arguments));
     const auto retrieval = retrieval_at_levels(sides.task(), sides.levels(), {});
@@ -120,13 +123,13 @@ void score_granularity(const StudyArguments& arguments, const Side& queries, con
 }
 
 // Of more images than fit on a map some, drawn at random; the same ones for every model.
-std::vector<std::size_t> chosen_rows(const StudyArguments& arguments, std::size_t rows) {
+std::vector<std::size_t> chosen_rows(const AnalyzeArguments& arguments, std::size_t rows) {
     std::vector<std::size_t> chosen(rows);
     std::iota(chosen.begin(), chosen.end(), std::size_t{0});
-    if (rows <= arguments.points) return chosen;
-    RandomStream random(arguments.seed, "images on a map");
+    if (rows <= arguments.features.points) return chosen;
+    RandomStream random(arguments.pictures.seed, "images on a map");
     shuffle(std::span(chosen), random);
-    chosen.resize(arguments.points);
+    chosen.resize(arguments.features.points);
     std::ranges::sort(chosen);
     return chosen;
 }
@@ -136,18 +139,19 @@ void note(Study& study, const std::string& text) {
     study.notes.push_back(text);
 }
 
-void draw_map(const StudyArguments& arguments, StudySubject& subject, const Vectors& unit,
+void draw_map(const AnalyzeArguments& arguments, StudySubject& subject, const Vectors& unit,
               Study& study, StudiedModel& result) {
     const std::vector<std::size_t> chosen = chosen_rows(arguments, unit.rows);
     if (study.map_indices.empty()) {
         if (chosen.size() < unit.rows)
             note(study, fmt::format("the map shows {} of {} images, drawn at random (seed {})",
-                                    chosen.size(), unit.rows, arguments.seed));
+                                    chosen.size(), unit.rows, arguments.pictures.seed));
         for (const std::size_t row : chosen)
             study.map_indices.push_back(subject.images.set.indices[row]);
-        study.perplexity = arguments.perplexity;
-        for (const std::string& name :
-             arguments.level.empty() ? subject.levels : std::vector{arguments.level}) {
+        study.perplexity = arguments.features.perplexity;
+        for (const std::string& name : arguments.features.level.empty()
+                                           ? subject.levels
+                                           : std::vector{arguments.features.level}) {
             LabelLevel level = subject.images.level(name);
             std::vector<std::int64_t> labels;
             for (const std::size_t row : chosen) labels.push_back(level.labels[row]);
@@ -156,8 +160,8 @@ void draw_map(const StudyArguments& arguments, StudySubject& subject, const Vect
         }
     }
     TsneOptions options;
-    options.perplexity = arguments.perplexity;
-    options.iterations = arguments.iterations;
+    options.perplexity = arguments.features.perplexity;
+    options.iterations = arguments.features.iterations;
     options.progress = bar("t-SNE", "steps");
     result.map = tsne(rows_of(unit, chosen), result.weights, options);
 }
@@ -179,19 +183,19 @@ std::vector<double> coarse_answers(const StudySubject& subject, const Model& mod
     }
 }
 
-void separate(const StudyArguments& arguments, const StudySubject& subject, const Model& model,
+void separate(const AnalyzeArguments& arguments, const StudySubject& subject, const Model& model,
               Study& study, StudiedModel& result) {
     const LabelLevel level = subject.images.level(subject.coarse);
     study.coarse = subject.coarse;
     study.coarse_classes = level.classes.names.size();
     const std::vector<double> coarse = coarse_answers(subject, model, study, result);
     SeparabilityOptions options;
-    options.draws = arguments.draws;
-    options.seed = arguments.seed;
+    options.draws = arguments.features.draws;
+    options.seed = arguments.pictures.seed;
     options.coarse = coarse;
     options.progress = bar("separability", "draws");
     result.draws = separability(subject.images.set.vectors, level.labels,
-                                level.classes.names.size(), arguments.data, options);
+                                level.classes.names.size(), arguments.pictures.data, options);
     const auto missed = std::ranges::count(result.draws, false, &SeparabilityDraw::converged);
     if (missed > 0)
         note(study,
@@ -200,7 +204,7 @@ void separate(const StudyArguments& arguments, const StudySubject& subject, cons
                          result.name, missed, result.draws.size(), LbfgsOptions().iterations));
 }
 
-void look_at(const StudyArguments& arguments, StudySubject& subject, const Embedder& embedder,
+void look_at(const AnalyzeArguments& arguments, StudySubject& subject, const Embedder& embedder,
              Study& study, StudiedModel& result) {
     const bool has_classifier = embedder.model().spec().architecture->common().classes > 0;
     subject.images.embed(embedder, "images", arguments.asks("separability") && has_classifier);
@@ -231,56 +235,72 @@ void look_at(const StudyArguments& arguments, StudySubject& subject, const Embed
     if (arguments.asks("tsne")) draw_map(arguments, subject, vectors, study, result);
 }
 
-Model load(const StudyArguments& arguments, const StudiedWeights& words, const std::string& file) {
-    const bool says = open_weights(file).metadata.contains("cait.model");
-    Model model = Model::load(file, says ? "" : words.model,
-                              says ? SettingList() : arguments.embed.model.settings(),
-                              arguments.embed.model.load_options());
-    for (const std::string& text : model.notes()) print_error("note: {}: {}\n", file, text);
-    return model;
-}
-
-// A label, and where several models share it also the level that each was trained at, or the file.
-void name_models(const std::vector<std::string>& labels, std::vector<StudiedModel>& models) {
-    std::vector<std::string> files;
-    for (const StudiedModel& model : models) files.push_back(model.weights);
-    const std::vector<std::string> names = unique_names(files);
-    for (std::size_t i = 0; i < models.size(); ++i) {
-        models[i].name = names[i];
-        models[i].method = labels[i].empty() ? names[i] : labels[i];
-        if (labels[i].empty()) continue;
-        const bool shared = std::ranges::count(labels, labels[i]) > 1;
-        models[i].name = shared ? fmt::format("{} ({})", labels[i], names[i]) : labels[i];
-    }
+// What belongs to one analysis does not go without it.
+void check_options(const AnalyzeArguments& arguments) {
+    for (const auto& [given, option, analysis] :
+         {std::tuple{!arguments.features.test.empty(), "--test", "granularity"},
+          {!arguments.features.k.empty(), "--k", "granularity"}})
+        if (given && !arguments.asks(analysis))
+            throw UsageError(fmt::format("{}: expected the analysis {}", option, analysis));
+    if (!arguments.features.level.empty() && !arguments.asks("separability") &&
+        !arguments.asks("tsne"))
+        throw UsageError("--level: expected the analysis separability or tsne");
+    for (const auto& [given, option] : {std::pair{!arguments.features.report.empty(), "--report"},
+                                        {!arguments.features.svg.empty(), "--svg"}})
+        if (given && !arguments.asks_features())
+            throw UsageError(fmt::format(
+                "{}: expected the analysis pca, tsne, granularity or separability", option));
 }
 
 }  // namespace
 
-Study run_study(const StudyArguments& arguments) {
+void check_features(const AnalyzeArguments& arguments) {
+    check_options(arguments);
+    const std::string& report = arguments.features.report;
+    const std::string& svg = arguments.features.svg;
+    if (!report.empty()) {
+        const OutputFile file(report);
+        file.not_in_data(arguments.pictures.data).not_in_data(arguments.features.test);
+        for (const std::string& text : arguments.weights)
+            file.not_in_weights(split_name(text).file);
+        check_output(report);
+    }
+    if (svg.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(svg, error);
+    if (!std::filesystem::is_directory(svg))
+        throw Error(fmt::format("{}: cannot create the folder: {}", svg,
+                                error ? error.message() : "a file of that name is there"));
+}
+
+Study study_features(const AnalyzeArguments& arguments, const std::vector<FoundModel>& found) {
     StudySubject subject = open_subject(arguments);
     Study study;
-    study.data = arguments.data;
-    study.test =
-        !arguments.asks("granularity") || !arguments.test.empty() ? arguments.test : arguments.data;
-    std::vector<std::string> labels;
-    std::vector<StudiedWeights> all;
-    for (const std::string& text : arguments.weights) {
-        all.push_back(words_of(arguments, text));
-        labels.push_back(all.back().name);
-        study.models.emplace_back().weights = weights_file(all.back().weights, all.back().model);
+    study.data = arguments.pictures.data;
+    study.test = !arguments.asks("granularity") || !arguments.features.test.empty()
+                     ? arguments.features.test
+                     : arguments.pictures.data;
+    const std::vector<ModelLabel> labels = labels_of(arguments, found);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        StudiedModel& model = study.models.emplace_back();
+        model.weights = found[i].file;
+        model.name = labels[i].unique;
+        model.method = labels[i].given.empty() ? model.name : labels[i].given;
     }
-    name_models(labels, study.models);
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    EmbedArguments embed = arguments.features.embed;
+    embed.executor = arguments.executor;
+    embed.threads = arguments.threads;
+    for (std::size_t i = 0; i < found.size(); ++i) {
         StudiedModel& result = study.models[i];
-        const Embedder embedder(arguments.embed, load(arguments, all[i], result.weights));
+        const Embedder embedder(embed, open_with_notes(found[i]).model);
         result.model = embedder.model().info().name;
-        if (all.size() > 1) print_error("{} of {}: {}\n", i + 1, all.size(), result.name);
+        if (found.size() > 1) print_error("{} of {}: {}\n", i + 1, found.size(), result.name);
         look_at(arguments, subject, embedder, study, result);
     }
     study.facts = {{"data", subject.images.subject.images->source()},
                    {"images", std::to_string(study.models.front().images)},
-                   {"layer", arguments.embed.tap},
-                   {"seed", std::to_string(arguments.seed)}};
+                   {"layer", arguments.features.embed.tap},
+                   {"seed", std::to_string(arguments.pictures.seed)}};
     for (const StudiedModel& model : study.models)
         study.facts.push_back({model.name, fmt::format("{}, {} numbers: {}", model.model,
                                                        model.dimension, model.weights)});

@@ -1,12 +1,13 @@
-// What `cait study` prints.
+// What `cait analyze` prints and writes about features.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "analysis/principal.h"
+#include "analyze_features.h"
 #include "output.h"
-#include "study.h"
+#include "system/atomic_file.h"
 
 namespace cait::app {
 
@@ -75,11 +76,24 @@ void print_separability(const Study& study, std::size_t width) {
 
 }  // namespace
 
-void print_study(const StudyArguments& arguments, const Study& study) {
-    if (arguments.json) return print_json(study_json(study));
+void write_study(const AnalyzeArguments& arguments, const Study& study) {
+    const FeatureArguments& features = arguments.features;
+    if (!features.report.empty()) {
+        AtomicFile file(features.report);
+        file.write(study_html(study));
+        file.commit();
+        print_error("wrote {}\n", features.report);
+    }
+    if (features.svg.empty()) return;
+    const std::vector<Figure> charts = study_charts(study);
+    for (const Figure& chart : charts) write_figure(features.svg, chart);
+    print_error("wrote {} drawings into {}\n", charts.size(), features.svg);
+}
+
+void print_study(const AnalyzeArguments& arguments, const Study& study) {
     const std::size_t width = name_width(study);
     print_out("{} images of {}, {} of {} numbers\n", study.models.front().images, study.data,
-              arguments.embed.tap, study.models.front().dimension);
+              arguments.features.embed.tap, study.models.front().dimension);
     if (arguments.asks("pca")) print_energy(study, width);
     if (arguments.asks("granularity")) print_granularity(study, width);
     if (arguments.asks("tsne")) print_maps(study, width);
