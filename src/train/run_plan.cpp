@@ -11,8 +11,8 @@
 #include "data/levels.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
-#include "train/class_weights.h"
 #include "train/cluster_labels.h"
+#include "train/objectives/label_loss.h"
 #include "train/optim/schedule.h"
 #include "train/recipe/recipe_data.h"
 #include "train/run/run_folder.h"
@@ -175,12 +175,17 @@ std::vector<ViewGroup> views_of(const RunPlan& plan) {
     return groups;
 }
 
-// What learning beyond labels has to know of the run and its data.
-void prepare_views(RunPlan& plan) {
-    if (ViewLearning* const views = plan.step->views(); views != nullptr) {
-        plan.step->expect_views(views_of(plan));
-        views->remember(labels_of(*plan.data.train));
-    }
+DataFacts facts_of(const RunPlan& plan) {
+    DataFacts facts{
+        .labels = labels_of(*plan.data.train),
+        .class_weights = class_weights(plan.recipe.loss.class_weights, *plan.data.train),
+        .maps = {},
+        .views = views_of(plan)};
+    if (plan.data.maps) facts.maps = plan.data.maps->size();
+    return facts;
+}
+
+void note_neighbours(RunPlan& plan) {
     if (judged_by_neighbours(plan.recipe) && plan.data.val)
         plan.notes.push_back(
             fmt::format("nothing learns to tell the data's classes apart: validation images are "
@@ -242,15 +247,10 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.size = plan.model.spec().architecture->common().image_size;
     plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
-    plan.step = std::make_unique<TrainingStep>(
-        plan.recipe, plan.model, group, class_weights(recipe.loss.class_weights, *plan.data.train));
-    if (plan.data.maps) {
-        plan.data.tokens = plan.step->token_grid();
-        plan.step->use_label_maps(plan.data.maps->size());
-    }
-    if (const Teacher* teacher = plan.step->teacher(); teacher != nullptr)
-        plan.notes.insert(plan.notes.end(), teacher->notes().begin(), teacher->notes().end());
-    prepare_views(plan);
+    plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
+    plan.data.tokens = plan.step->token_grid();
+    std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
+    note_neighbours(plan);
     fit_memory(plan, group);
     return plan;
 }

@@ -17,7 +17,9 @@
 #include "system/file_guard.h"
 #include "system/isa.h"
 #include "train/neighbour_judging.h"
+#include "train/objectives/features.h"
 #include "train/optim/schedule.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_file.h"
 #include "train/recipe/recipe_keys.h"
 #include "train/run/checkpoint.h"
@@ -28,7 +30,6 @@
 #include "train/torch/convert.h"
 #include "train/torch/device.h"
 #include "train/torch/torch_session.h"
-#include "train/views/collapse.h"
 
 namespace cait {
 
@@ -59,7 +60,7 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
-    bool has_accuracy() const { return has_classifier(recipe().loss.name); }
+    bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::classifier); }
     void end_epoch();
     std::unique_ptr<Executor> executor_for(const TorchTensors& weights) const;
     Metrics evaluate(const TorchTensors& weights);
@@ -219,7 +220,7 @@ void TrainingRun::save_before_failing(const FileChanged& change) {
     loader_.reset();
     forgive_changed_files();
     // The others do not know, so that what is spread over all processes cannot be brought together.
-    if (group_.world() > 1 && plan_.step->views() != nullptr)
+    if (group_.world() > 1 && plan_.step->objective().needs().spread_state)
         throw Error(
             fmt::format("{}; the last checkpoint is intact: go on with cait train --resume {}",
                         change.what(), options_.folder.string()));
@@ -335,9 +336,7 @@ void TrainingRun::record_step(double lr) {
 
 // Named once: from there on nothing is learned, and nobody looks at hundreds of figures.
 void TrainingRun::watch_collapse() {
-    const ViewLearning* const views = plan_.step->views();
-    if (views == nullptr) return;
-    const std::string found = views->collapse(parts_);
+    const std::string found = plan_.step->objective().collapse(parts_);
     if (!found.empty() && collapse_.empty())
         note(
             fmt::format("the run has collapsed by step {}: {}; lower optim.lr, or raise "

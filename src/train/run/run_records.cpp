@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "report/run_results.h"
 #include "system/machine.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_file.h"
 
 namespace cait {
@@ -63,7 +64,7 @@ MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
 RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
                        const Recipe& recipe)
     : folder_(folder),
-      has_accuracy_(has_classifier(recipe.loss.name)),
+      has_accuracy_(asks_for(recipe.loss, &ObjectiveTerm::classifier)),
       log_(open_log(folder, resume, step)),
       tensorboard_(folder.tensorboard()) {
     if (resume)

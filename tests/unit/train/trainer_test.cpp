@@ -387,7 +387,7 @@ TEST_F(TrainerByHand, RareClassesCountMore) {
 // Where nothing comes in, a patch embedding has no gradient: it decays, and the target network
 // follows it.
 TEST_F(TrainerByHand, ATargetNetworkFollowsAtAPaceOfItsOwn) {
-    recipe_.loss.name = LossKind::instance;
+    recipe_.loss.name = "instance";
     recipe_.views = {.name = ViewsKind::same, .count = 2};
     recipe_.head = {.kind = HeadKind::linear, .outputs = 8};
     recipe_.data.val = "none";
