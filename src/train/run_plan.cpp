@@ -11,6 +11,7 @@
 #include "data/levels.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
+#include "system/isa.h"
 #include "train/cluster_labels.h"
 #include "train/objectives/label_loss.h"
 #include "train/optim/schedule.h"
@@ -19,6 +20,7 @@
 #include "train/run/run_identity.h"
 #include "train/torch/runtime.h"
 #include "train/training_model.h"
+#include "train/validation.h"
 
 namespace cait {
 
@@ -251,8 +253,36 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.data.tokens = plan.step->token_grid();
     std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
     note_neighbours(plan);
+    if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
     fit_memory(plan, group);
     return plan;
+}
+
+RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& folder) {
+    const Recipe& recipe = plan.recipe;
+    const ModelInfo info = plan.model.info();
+    const std::int64_t parts = recipe.optim.accumulate;
+    const std::int64_t batch = recipe.data.batch / std::int64_t(plan.place.world);
+    return {.model = info.name,
+            .params = info.params,
+            .image_height = info.image_height,
+            .image_width = info.image_width,
+            .classes = plan.data.train->classes().size(),
+            .train_images = plan.data.train->size(),
+            .val_images = plan.data.val ? plan.data.val->size() : 0,
+            .train_data = recipe.data.train,
+            .val_data = plan.data.val_text,
+            .epochs = plan.epochs,
+            .steps_per_epoch = plan.steps_per_epoch,
+            .batch = recipe.data.batch,
+            .parts = parts,
+            .lr = lr,
+            .threads = at::get_num_threads(),
+            .processes = int(plan.place.world),
+            .precision = recipe.train.precision,
+            .isa = std::string(isa_name(used_isa())),
+            .memory = plan.memory ? plan.memory->peak(batch / parts) : 0,
+            .folder = folder};
 }
 
 }  // namespace cait

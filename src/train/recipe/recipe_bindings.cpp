@@ -252,8 +252,10 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
               "also save every so many steps; 0: at the end of epochs only", kAny);
     s.integer("save.keep_every", save.keep_every, 0,
               "keep the checkpoint of every so many epochs; 0: none");
-    s.word("save.best", save.best, {"top1", "top5", "loss", "top1_ema"},
-           "what decides which weights are the best");
+    bind_text(
+        s, "save.best", save.best,
+        "the score that decides which weights are the best: top1, top5, loss or ece, and with "
+        "_ema that of averaged weights");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
 

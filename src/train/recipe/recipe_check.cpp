@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "cait/scores.h"
 #include "train/recipe/bind_values.h"
 #include "train/recipe/model_settings.h"
 #include "train/recipe/objective_rows.h"
@@ -119,9 +120,9 @@ void check(const Recipe& recipe) {
     check_views(recipe);
     check_mode(recipe);
     check_objective(recipe);
-    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0 ||
+    require(!is_of_average(recipe.save.best) || recipe.train.ema > 0 ||
                 asks_for(recipe.loss, &ObjectiveTerm::averages),
-            "save.best", "train.ema above 0 for top1_ema");
+            "save.best", fmt::format("train.ema above 0 for {}", recipe.save.best));
     require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
             "validation data, as it waits for a better result; found data.val none");
 }
