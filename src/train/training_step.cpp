@@ -12,7 +12,6 @@
 #include "models/catalogue.h"
 #include "system/file_guard.h"
 #include "train/bad_tensor.h"
-#include "train/distributed/batch_norm_sync.h"
 #include "train/objectives/objective_table.h"
 #include "train/optim/clip.h"
 #include "train/torch/convert.h"

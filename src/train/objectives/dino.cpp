@@ -4,7 +4,6 @@
 
 #include "cait/error.h"
 #include "train/objectives/features.h"
-#include "train/objectives/objective.h"
 #include "train/objectives/target.h"
 #include "train/optim/schedule.h"
 
@@ -64,28 +63,22 @@ namespace {
 
 constexpr const char* kCentre = "centre";
 
-class DinoObjective : public Objective {
+class DinoObjective : public TargetObjective {
 public:
     explicit DinoObjective(const ObjectiveSetup& setup)
-        : projection_(projection_tap(setup.recipe)),
-          graph_(target_graph(setup.model.spec(), projection_)),
+        : TargetObjective(setup),
           loss_(setup.recipe.dino, setup.recipe.head.outputs, setup.group, setup.device),
           freeze_last_(setup.recipe.dino.freeze_last) {}
 
-    std::vector<std::string> taps() const override { return {projection_}; }
+    std::vector<std::string> taps() const override { return {projection()}; }
     Needs needs() const override { return {.every_view = true}; }
-
-    void start(const Graph& /*network*/, std::span<const TrainParam> params) override {
-        teacher_ = std::make_unique<TargetNetwork>(std::move(graph_), params);
-    }
 
     LossResult loss(std::span<const TorchTensors> outputs, const ObjectiveBatch& batch,
                     const EvaluateContext& context) override {
         std::vector<at::Tensor> student;
-        for (const TorchTensors& group : outputs) student.push_back(group.at(projection_));
-        const ObjectiveBatch::Views& first = batch.views[0];
-        const at::Tensor teacher = teacher_->run(first.pixels, context).at(projection_);
-        const DinoLossResult found = loss_(at::cat(student), teacher, first.count, batch.epoch);
+        for (const TorchTensors& group : outputs) student.push_back(group.at(projection()));
+        const DinoLossResult found = loss_(at::cat(student), target_projections(batch, context),
+                                           batch.views[0].count, batch.epoch);
         return {.total = found.loss, .parts = {{kTeacherEntropy, found.entropy}}, .correct = {}};
     }
 
@@ -97,35 +90,30 @@ public:
     }
 
     void after_step(std::span<const TrainParam> params, double target_momentum) override {
-        teacher_->update(params, target_momentum);
+        TargetObjective::after_step(params, target_momentum);
         loss_.update();
     }
     void forget() override {
-        teacher_->forget();
+        TargetObjective::forget();
         loss_.forget();
     }
 
     TorchTensors average(std::span<const TrainParam> params) const override {
-        return teacher_->tensors(params);
+        return target().tensors(params);
     }
-    std::vector<at::Tensor> statistics() const override { return teacher_->statistics(); }
-
     TensorState state() const override {
-        TensorState state = teacher_->state();
+        TensorState state = TargetObjective::state();
         state.emplace_back(kCentre, loss_.centre());
         return state;
     }
     void load_state(std::map<std::string, at::Tensor>& state) override {
-        teacher_->load_state(state);
+        TargetObjective::load_state(state);
         restore({{kCentre, loss_.centre()}}, {{kCentre, take_entry(state, kCentre)}}, "loss");
     }
 
 private:
-    std::string projection_;
-    Graph graph_;  // of the teacher, until it is made
     DinoLoss loss_;
     double freeze_last_;  // epochs
-    std::unique_ptr<TargetNetwork> teacher_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "cait/error.h"
 #include "train/objectives/features.h"
-#include "train/objectives/objective.h"
 #include "train/objectives/target.h"
 
 namespace cait {
@@ -18,41 +17,23 @@ at::Tensor instance_loss(const at::Tensor& predictions, const at::Tensor& target
 
 namespace {
 
-class InstanceObjective : public Objective {
+class InstanceObjective : public TargetObjective {
 public:
     explicit InstanceObjective(const ObjectiveSetup& setup)
-        : projection_(projection_tap(setup.recipe)),
-          prediction_(setup.recipe.head.predictor > 0 ? "prediction" : projection_),
-          graph_(target_graph(setup.model.spec(), projection_)) {}
+        : TargetObjective(setup),
+          prediction_(setup.recipe.head.predictor > 0 ? "prediction" : projection()) {}
 
-    std::vector<std::string> taps() const override { return {projection_, prediction_}; }
-
-    void start(const Graph& /*network*/, std::span<const TrainParam> params) override {
-        target_ = std::make_unique<TargetNetwork>(std::move(graph_), params);
-    }
+    std::vector<std::string> taps() const override { return {projection(), prediction_}; }
 
     LossResult loss(std::span<const TorchTensors> outputs, const ObjectiveBatch& batch,
                     const EvaluateContext& context) override {
-        const ObjectiveBatch::Views& views = batch.views[0];
-        const at::Tensor targets = target_->run(views.pixels, context).at(projection_);
-        const at::Tensor total = instance_loss(outputs[0].at(prediction_), targets, views.count);
+        const at::Tensor total = instance_loss(
+            outputs[0].at(prediction_), target_projections(batch, context), batch.views[0].count);
         return {.total = total, .parts = {{"instance", total.detach()}}, .correct = {}};
     }
 
-    void after_step(std::span<const TrainParam> params, double target_momentum) override {
-        target_->update(params, target_momentum);
-    }
-    void forget() override { target_->forget(); }
-    std::vector<at::Tensor> statistics() const override { return target_->statistics(); }
-    TensorState state() const override { return target_->state(); }
-    void load_state(std::map<std::string, at::Tensor>& state) override {
-        target_->load_state(state);
-    }
-
 private:
-    std::string projection_, prediction_;  // outputs
-    Graph graph_;                          // of the target network, until it is made
-    std::unique_ptr<TargetNetwork> target_;
+    std::string prediction_;  // the name of the output
 };
 
 }  // namespace

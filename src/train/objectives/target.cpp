@@ -2,6 +2,9 @@
 
 #include <set>
 
+#include "models/catalogue.h"
+#include "train/objectives/features.h"
+
 namespace cait {
 
 namespace {
@@ -9,10 +12,6 @@ namespace {
 constexpr std::string_view kTargetPrefix = "target.";
 
 }  // namespace
-
-Graph target_graph(const ModelSpec& model, const std::string& tap) {
-    return record(model, {.mode = Mode::train, .drop_path = 0.0, .taps = {tap}});
-}
 
 TargetNetwork::TargetNetwork(Graph graph, std::span<const TrainParam> params)
     : executor_(std::move(graph)) {
@@ -86,6 +85,28 @@ void TargetNetwork::load_state(std::map<std::string, at::Tensor>& state) {
         stored.emplace(at->first.substr(kTargetPrefix.size()), at->second);
     restore(own, stored, "target network");
     ++version_;
+}
+
+TargetObjective::TargetObjective(const ObjectiveSetup& setup)
+    : projection_(projection_tap(setup.recipe)),
+      graph_(record(setup.model.spec(),
+                    {.mode = Mode::train, .drop_path = 0.0, .taps = {projection_}})) {}
+
+void TargetObjective::start(const Graph& /*network*/, std::span<const TrainParam> params) {
+    target_ = std::make_unique<TargetNetwork>(std::move(graph_), params);
+}
+
+void TargetObjective::after_step(std::span<const TrainParam> params, double target_momentum) {
+    target_->update(params, target_momentum);
+}
+
+void TargetObjective::load_state(std::map<std::string, at::Tensor>& state) {
+    target_->load_state(state);
+}
+
+at::Tensor TargetObjective::target_projections(const ObjectiveBatch& batch,
+                                               const EvaluateContext& context) {
+    return target_->run(batch.views[0].pixels, context).at(projection_);
 }
 
 }  // namespace cait

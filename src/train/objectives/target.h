@@ -8,16 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "models/catalogue.h"
-#include "train/parameters.h"
-#include "train/recipe/recipe.h"
-#include "train/run/tensor_state.h"
-#include "train/torch/executor.h"
+#include "train/objectives/objective.h"
 
 namespace cait {
-
-// The graph of a target network that gives `tap`.
-Graph target_graph(const ModelSpec& model, const std::string& tap);
 
 class TargetNetwork {
 public:
@@ -56,6 +49,30 @@ private:
     TorchTensors by_name_;
     std::shared_ptr<CpuMemory> memory_ = std::make_shared<CpuMemory>();
     std::uint64_t version_ = 0;  // of the values, for the packed weights
+};
+
+// An objective whose network learns from the target network's projections.
+class TargetObjective : public Objective {
+public:
+    explicit TargetObjective(const ObjectiveSetup& setup);
+
+    void start(const Graph& network, std::span<const TrainParam> params) override;
+    void after_step(std::span<const TrainParam> params, double target_momentum) override;
+    void forget() override { target_->forget(); }
+    std::vector<at::Tensor> statistics() const override { return target_->statistics(); }
+    TensorState state() const override { return target_->state(); }
+    void load_state(std::map<std::string, at::Tensor>& state) override;
+
+protected:
+    const std::string& projection() const { return projection_; }  // the name of the output
+    const TargetNetwork& target() const { return *target_; }
+    // What the target network says of the first views.
+    at::Tensor target_projections(const ObjectiveBatch& batch, const EvaluateContext& context);
+
+private:
+    std::string projection_;
+    Graph graph_;  // of the target network, until it is made
+    std::unique_ptr<TargetNetwork> target_;
 };
 
 }  // namespace cait
