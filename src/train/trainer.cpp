@@ -13,7 +13,6 @@
 #include "train/objectives/features.h"
 #include "train/optim/schedule.h"
 #include "train/recipe/objective_rows.h"
-#include "train/recipe/recipe_file.h"
 #include "train/recipe/recipe_keys.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
@@ -390,21 +389,6 @@ TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const Worl
     group_options.resume = "cait train --resume " + options.folder.string();
     ProcessGroup group(world, group_options);
     return TrainingRun(recipe, options, group).run();
-}
-
-TrainOutcome train(const TrainRequest& request) {
-    if (request.folder.empty()) throw UsageError("train: expected a folder for the run");
-    Recipe recipe = request.resume ? read_recipe(RunFiles(Folder::open(request.folder)).recipe())
-                                   : find_recipe(request.recipe);
-    const WorldInfo world = world_from_environment();
-    for (const std::string& note : set_recipe_values(recipe, request.settings))
-        if (world.rank == 0) request.observer.note(note);  // as everything else that a run tells
-    TrainOptions options;
-    options.folder = request.folder;
-    options.resume = request.resume;
-    options.stop = request.stop;
-    options.observer = request.observer;
-    return train(recipe, options, world);
 }
 
 }  // namespace cait

@@ -7,6 +7,7 @@
 
 #include "models/catalogue.h"
 #include "support/small_models.h"
+#include "train/recipe/objective_rows.h"
 #include "train/torch/convert.h"
 #include "train/training_step.h"
 
@@ -29,7 +30,8 @@ inline Recipe view_recipe(const std::string& kind) {
         recipe.head = {.kind = HeadKind::dino, .hidden = 16, .outputs = 20, .bottleneck = 8};
         recipe.dino.freeze_last = 1;
         recipe.optim.clip = ClipKind::param;
-    } else if (kind != "triplet" && kind != "ce_triplet") {
+    } else if (asks_for(recipe.loss, &ObjectiveTerm::features) && kind != "triplet" &&
+               kind != "ce_triplet") {
         recipe.head = {.kind = HeadKind::mlp, .hidden = 12, .outputs = 8, .predictor = 10};
         recipe.optim.name = OptimizerKind::sgd;
     }
