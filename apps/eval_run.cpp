@@ -49,7 +49,7 @@ std::optional<FoundModel> find_final(const EvalArguments& arguments, const Candi
     namespace fs = std::filesystem;
     const fs::path file = best.file;
     if (!fs::is_directory(arguments.weights) || file.filename() != "best.safetensors") return {};
-    const bool averaged = fact_of(best.model, "chosen_by") == "top1_ema";
+    const bool averaged = is_of_average(fact_of(best.model, "chosen_by"));
     const fs::path last =
         file.parent_path() / (averaged ? "last_ema.safetensors" : "last.safetensors");
     if (!fs::exists(last)) return {};
