@@ -8,7 +8,7 @@
 #include "analyze.h"
 #include "bench.h"
 #include "cait/session.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data_open.h"
 #include "evaluate/evaluate_data.h"
 #include "kernels/precision_names.h"

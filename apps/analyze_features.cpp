@@ -11,7 +11,7 @@
 #include "analysis/lbfgs.h"
 #include "analysis/principal.h"
 #include "data/open_dataset.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "input_files.h"
 #include "model_arguments.h"
 #include "models/catalogue.h"

@@ -182,7 +182,8 @@ DataFacts facts_of(const RunPlan& plan) {
         .labels = labels_of(*plan.data.train),
         .class_weights = class_weights(plan.recipe.loss.class_weights, *plan.data.train),
         .maps = {},
-        .views = views_of(plan)};
+        .views = views_of(plan),
+        .targets = training_targets(plan.recipe, plan.data)};
     if (plan.data.maps) facts.maps = plan.data.maps->size();
     return facts;
 }

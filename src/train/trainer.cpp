@@ -6,8 +6,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/holdout.h"
 #include "data/levels.h"
+#include "data/split.h"
 #include "report/run_results.h"
 #include "system/file_guard.h"
 #include "train/objectives/features.h"

@@ -50,17 +50,10 @@ Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
     return graph;
 }
 
-// Rows begin … begin + size - 1; undefined stays so.
-at::Tensor rows(const at::Tensor& tensor, std::int64_t begin, std::int64_t size) {
-    return tensor.defined() ? tensor.narrow(0, begin, size) : tensor;
-}
-
 // Images begin … begin + size - 1 of everything.
 ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64_t size) {
     ObjectiveBatch part = whole;
-    part.labels = rows(whole.labels, begin, size);
-    part.targets = rows(whole.targets, begin, size);
-    part.maps = rows(whole.maps, begin, size);
+    for (auto& [name, target] : part.targets) target = target.narrow(0, begin, size);
     part.keys = whole.keys.subspan(std::size_t(begin), std::size_t(size));
     for (ObjectiveBatch::Views& views : part.views) {
         std::vector<std::int64_t> sizes = views.pixels.sizes().vec();
@@ -71,10 +64,10 @@ ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64
     return part;
 }
 
-// Rows of floats of a batch as a tensor that shares them; undefined where there are none.
-at::Tensor float_rows(std::vector<float>& values, std::int64_t count) {
-    if (values.empty()) return {};
-    return at::from_blob(values.data(), {count, std::int64_t(values.size()) / count}, at::kFloat);
+TorchTensors tensors_of(const Targets& targets, at::Device device) {
+    TorchTensors tensors;
+    for (const auto& [name, target] : targets) tensors.emplace(name, to_torch(target).to(device));
+    return tensors;
 }
 
 }  // namespace
@@ -101,8 +94,8 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
       needs_(objective_->needs()),
       parts_(std::max<std::int64_t>(1, recipe.optim.accumulate)),
       channels_(model.spec().architecture->common().channels),
-      classes_(model.spec().architecture->common().classes),
       views_(data.views),
+      targets_(data.targets),
       target_momentum_(recipe.target.momentum) {
     const ImageSize size = model.spec().architecture->common().image_size;
     if (views_.empty()) views_ = {{1, size.height, size.width, {}}};
@@ -122,7 +115,6 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
         if (param.statistic) statistics_.push_back(param.value);
         if (param.trained) trained.push_back(param.value);
     }
-    if (data.maps) map_floats_ = label_floats(*data.maps, graph.patch_grid);
     optimizer_ = make_optimizer(recipe_.optim, params_);
     if (recipe_.train.ema > 0)
         ema_ = std::make_unique<Ema>(recipe_.train.ema, recipe_.train.ema_warmup, params_);
@@ -177,10 +169,7 @@ std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
 ObjectiveBatch TrainingStep::tensors_of(Batch& batch) const {
     const auto count = std::int64_t(batch.size);
     ObjectiveBatch whole;
-    whole.labels = at::from_blob(batch.labels.data(), {count}, at::kLong).to(device_);
-    whole.targets = float_rows(batch.targets, count);
-    if (whole.targets.defined()) whole.targets = whole.targets.to(device_);
-    whole.maps = float_rows(batch.beside, count);
+    whole.targets = cait::tensors_of(batch.targets, device_);
     whole.keys = batch.keys;
     whole.epoch = batch.position.epoch;
     if (batch.views.empty()) whole.views = {{to_torch(batch.images()).to(device_), 1}};
@@ -248,9 +237,11 @@ void TrainingStep::rehearse(std::int64_t images) {
     const std::vector<SampleKey> keys(
         std::size_t(images), SampleKey{.sample = std::numeric_limits<std::uint64_t>::max()});
     Part part{.batch = {}, .images = images};
-    part.batch.labels = at::zeros({images}, at::kLong).to(device_);
-    part.batch.targets = at::zeros({images, classes_}).to(device_);
-    if (map_floats_ > 0) part.batch.maps = at::zeros({images, map_floats_});
+    Targets targets;
+    for (const TargetPtr& target : targets_) target->prepare(std::size_t(images), targets);
+    for (auto& [name, tensor] : targets) tensor = Tensor::zeros(tensor.dtype(), tensor.shape());
+    for (const TargetPtr& target : targets_) target->collate({}, targets);
+    part.batch.targets = cait::tensors_of(targets, device_);
     part.batch.keys = keys;
     for (const ViewGroup& group : views_)
         part.batch.views.push_back(

@@ -8,6 +8,7 @@
 
 #include "cait/model.h"
 #include "data/batch.h"
+#include "data/targets/label.h"
 #include "train/distributed/gradient_sync.h"
 #include "train/distributed/process_group.h"
 #include "train/objectives/objective.h"
@@ -93,9 +94,9 @@ private:
     std::shared_ptr<CpuMemory> memory_ = std::make_shared<CpuMemory>();
     std::uint64_t weights_version_ = 0;
     std::int64_t parts_ = 1;
-    std::int64_t channels_, classes_;
+    std::int64_t channels_;
     std::vector<ViewGroup> views_;  // of every batch, without pixels
-    std::int64_t map_floats_ = 0;   // of an image's label map
+    TargetList targets_;            // of every batch
     std::unique_ptr<Optimizer> optimizer_;
     std::unique_ptr<Ema> ema_;
     TensorState objective_state_;  // what gather_state() found

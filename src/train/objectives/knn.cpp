@@ -221,7 +221,7 @@ public:
     LossResult loss(std::span<const TorchTensors> outputs, const ObjectiveBatch& batch,
                     const EvaluateContext& /*context*/) override {
         const at::Tensor vectors = outputs[0].at(projection_).narrow(0, 0, batch.size());
-        const at::Tensor total = memory_->loss(unit_rows(vectors), batch.keys, batch.labels);
+        const at::Tensor total = memory_->loss(unit_rows(vectors), batch.keys, batch.target(kLabels));
         return {.total = total, .parts = {{"knn", total.detach()}}, .correct = {}};
     }
 

@@ -63,8 +63,8 @@ void LabelObjective::before_pass(EvaluateContext& context) {
 LossResult LabelObjective::loss(std::span<const TorchTensors> outputs, const ObjectiveBatch& batch,
                                 const EvaluateContext& context) {
     LabelTargets targets;
-    targets.labels = batch.labels;
-    targets.mixed = batch.targets;
+    targets.labels = batch.target(kLabels);
+    targets.mixed = batch.target(kLabelRows);
     if (mix_tokens_ > 0) targets.exchanged = exchanged_share(context.token_box, grid_);
     label_tokens(batch, targets);
     if (teacher_names_classes())
@@ -81,7 +81,7 @@ void LabelObjective::label_tokens(const ObjectiveBatch& batch, LabelTargets& tar
         const MapTargets labels =
             given_.token_labels
                 ? given_.token_labels()
-                : map_targets(batch.maps, *maps_, grid_, loss_.classes(), part_.smoothing);
+                : map_targets(batch.target(kLabelMaps), *maps_, grid_, loss_.classes(), part_.smoothing);
         targets.tokens = labels.tokens.to(device_);
         targets.maps = labels.images.to(device_);
     } else if (distillation_ == Distillation::tokens) {

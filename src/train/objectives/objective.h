@@ -13,6 +13,7 @@
 
 #include "cait/model.h"
 #include "data/batch.h"
+#include "data/targets/label.h"
 #include "train/distributed/process_group.h"
 #include "train/label_maps.h"
 #include "train/parameters.h"
@@ -29,20 +30,22 @@ struct LossResult {
 };
 
 // Images of a batch that go through the network together, n of them, and what is known of them.
-// Tensors are undefined where there is nothing.
 struct ObjectiveBatch {
     struct Views {
         at::Tensor pixels;  // [count * n, C, H, W], view-major
         std::int64_t count = 1;
     };
     std::vector<Views> views;  // groups by size; target networks and labels see the first
-    at::Tensor labels;         // [n] int64
-    at::Tensor targets;        // [n, classes], where labels are mixed
-    at::Tensor maps;           // [n, floats], where maps label the tokens
+    TorchTensors targets;      // [n, …] by the names of data/targets/
     std::span<const SampleKey> keys;
     std::uint64_t epoch = 0;
 
-    std::int64_t size() const { return labels.size(0); }
+    std::int64_t size() const { return std::int64_t(keys.size()); }
+    // Undefined where the batch has none of that name.
+    at::Tensor target(const std::string& name) const {
+        const auto found = targets.find(name);
+        return found == targets.end() ? at::Tensor() : found->second;
+    }
 };
 
 // What a run knows of its data before the first step.
@@ -51,6 +54,7 @@ struct DataFacts {
     std::vector<double> class_weights = {};  // empty: all count the same
     std::optional<LabelMapSize> maps = {};   // of the label maps that batches carry
     std::vector<ViewGroup> views = {};       // of every batch, without pixels; empty: one
+    TargetList targets = {label_target()};   // of every batch
 };
 
 struct ObjectiveSetup {
