@@ -181,7 +181,7 @@ public:
             serve::check_made_by(*options.search, *service.repository().standard(),
                                  arguments_.index);
         service.count_connections([&] { return server.connections(); });
-        server.run({.on_head = [&](const serve::Request& head) { return service.check_head(head); },
+        server.run({.on_head = [&](serve::Request& head) { return service.check_head(head); },
                     .on_request =
                         [&](std::shared_ptr<serve::Request> request, serve::Reply reply) {
                             service.handle(std::move(request), std::move(reply));
