@@ -23,7 +23,7 @@ Image drawn(const Seen& seen, const Box& own, const AttentionMap& map, const std
 // A line for each class above 10 %.
 std::string answers(const Look& look) {
     std::string text;
-    for (const Prediction& one : look.classes)
+    for (const Answer& one : look.classes)
         text += fmt::format("\n{:.1f} % {}", 100 * one.probability, one.name);
     return text;
 }

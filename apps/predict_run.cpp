@@ -101,7 +101,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
             const auto index = std::size_t(batch->keys[i].sample);
             check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
                                                                subject.images->name(index)));
-            const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
+            const auto answers = top_answers(row_of(logits, i), arguments.top, model.classes());
             output.add(subject.images->name(index), subject.labels[index], answers);
             score.add(subject.labels[index], answers.front().name);
         }

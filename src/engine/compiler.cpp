@@ -32,13 +32,18 @@ Compiler::Compiler(const Graph& graph, const WeightMap& weights, kernels::Format
       views_(graph.nodes.size()) {}
 
 void Compiler::compile() {
+    std::size_t inputs = 0;
     for (const Node& node : graph_.nodes) {
         node_ = &node;
         std::visit(
             [&]<class Op>(const Op& op) {
                 if constexpr (std::is_same_v<Op, op::Input>) {
+                    if (op.dtype != DType::f32)
+                        throw Error(fmt::format("[input] {}: no step takes {}", op.name,
+                                                name_of(op.dtype)));
                     const std::vector<Index> extents = image_extents(node.shape);
-                    View images{.memory = View::Memory::images,
+                    View images{.memory = View::Memory::input,
+                                .buffer = inputs++,
                                 .image_step = node.shape.count(),
                                 .extents = extents,
                                 .steps = dense_steps(extents)};

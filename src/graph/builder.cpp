@@ -93,6 +93,10 @@ Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
         shapes.push_back(input.shape());
     }
     try {
+        for (const Value& input : inputs)
+            if (input.dtype() != DType::f32)
+                throw Error(fmt::format("[{}] expected float32, got {} of %{}", op_name(op),
+                                        name_of(input.dtype()), input.id()));
         Shape shape = infer_shape(op, shapes);
         return append(std::move(op), std::move(ids), std::move(shape), where);
     } catch (const Error& error) {
@@ -102,6 +106,12 @@ Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
                         location_text(where)),
             error.kind());
     }
+}
+
+Value Builder::input(std::string_view name, Shape shape, DType dtype, Location where) {
+    if (std::ranges::count(graph_.inputs(), name, &op::Input::name) > 0)
+        throw Error(fmt::format("[input] '{}' is declared twice ({})", name, location_text(where)));
+    return record(op::Input{std::string(name), dtype, std::move(shape)}, {}, where);
 }
 
 Value Builder::param(std::string_view name, Shape shape, Init init, ParamRole role, bool trainable,

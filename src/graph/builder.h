@@ -21,6 +21,7 @@ public:
     Value() = default;
     explicit Value(const Node* node) : node_(node) {}
     const Shape& shape() const { return node_->shape; }
+    DType dtype() const { return dtype_of(node_->op); }
     std::int64_t extent(std::int64_t axis) const { return node_->shape[axis]; }
     std::size_t id() const { return node_->id; }
     const Node& node() const { return *node_; }
@@ -102,8 +103,12 @@ public:
     }
 
     // ---- Leaves
+    Value input(std::string_view name, Shape shape, DType dtype = DType::f32,
+                Location where = Location::current());
+    // The input of a model for images.
     Value image(std::int64_t channels, ImageSize size, Location where = Location::current()) {
-        return append(op::Input{}, {}, {Shape::kBatch, channels, size.height, size.width}, where);
+        return input("images", {Shape::kBatch, channels, size.height, size.width}, DType::f32,
+                     where);
     }
     Value param(std::string_view name, Shape shape, Init init, ParamRole role = {},
                 bool trainable = true, Location where = Location::current());

@@ -37,10 +37,14 @@ using Values = std::span<const Value>;
 
 // ---- Primitives: what a walker must know.
 
-// The image batch, [B, C, H, W].
+// What a run is given: `images` [B, C, H, W], say. The first extent is the batch.
 struct Input {
     static constexpr std::string_view kName = "input";
+    std::string name;
+    DType dtype = DType::f32;
+    Shape shape;
     Shape infer(Shapes in) const;
+    std::string attributes() const;
 };
 // One entry of Graph::params.
 struct Param {
@@ -388,7 +392,12 @@ inline std::string_view op_name(const Op& op) {
     return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kName; }, op);
 }
 
-// The result's shape. Leaves have no inputs to infer it from: whoever records them gives it.
+// Of the result.
+inline DType dtype_of(const Op& op) {
+    const auto* input = std::get_if<op::Input>(&op);
+    return input != nullptr ? input->dtype : DType::f32;
+}
+
 inline Shape infer_shape(const Op& op, op::Shapes inputs) {
     return std::visit([&](const auto& o) { return o.infer(inputs); }, op);
 }

@@ -7,6 +7,13 @@
 
 namespace cait {
 
+std::vector<op::Input> Graph::inputs() const {
+    std::vector<op::Input> inputs;
+    for (const Node& node : nodes)
+        if (const auto* input = std::get_if<op::Input>(&node.op)) inputs.push_back(*input);
+    return inputs;
+}
+
 Graph prune(const Graph& graph) {
     std::vector<bool> needed(graph.nodes.size(), false);
     for (const auto& [name, id] : graph.outputs) needed[id] = true;

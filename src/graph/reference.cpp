@@ -4,6 +4,7 @@
 
 #include "base/convert.h"
 #include "cait/error.h"
+#include "graph/match_inputs.h"
 #include "graph/passes.h"
 
 namespace cait {
@@ -39,38 +40,29 @@ const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights) {
     return found->second;
 }
 
-void check_images(const Node& node, const Tensor& images) {
-    const bool fits = images.defined() && images.dtype() == DType::f32 &&
-                      images.shape().rank() == 4 &&
-                      images.shape() == node.shape.with_batch(images.shape()[0]);
-    if (!fits)
-        throw Error(
-            fmt::format("[input] expected float32 images {}, found {}", node.shape.to_string(),
-                        images.defined() ? images.shape().to_string() : std::string("none")));
-}
-
 }  // namespace
 
-std::map<std::string, Tensor> run_reference(const Graph& graph, const Tensor& images,
+std::map<std::string, Tensor> run_reference(const Graph& graph, const NamedInputs<Tensor>& inputs,
                                             const WeightMap& weights) {
     if (graph.mode != Mode::infer)
         throw Error("[reference] expected a graph recorded for inference, got one for training");
     const Graph primitives = decompose(graph);
     const Liveness live = liveness(primitives);
+    const std::vector<Tensor> given = match_inputs(primitives.inputs(), inputs, type_of);
+    auto next = given.begin();
     std::vector<Tensor> results(primitives.nodes.size());
     for (const Node& node : primitives.nodes) {
         if (std::holds_alternative<op::Input>(node.op)) {
-            check_images(node, images);
-            results[node.id] = images;
+            results[node.id] = *next++;
         } else if (const auto* param = std::get_if<op::Param>(&node.op)) {
             const Tensor& weight = weight_of(primitives.params[param->index], weights);
             results[node.id] = convert(weight, DType::f32);
         } else {
-            std::vector<Tensor> inputs;
-            for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
+            std::vector<Tensor> operands;
+            for (const std::size_t input : node.inputs) operands.push_back(results[input]);
             const Shape shape =
-                node.shape.has_batch() ? node.shape.with_batch(images.shape()[0]) : node.shape;
-            results[node.id] = compute_node(node, inputs, shape);
+                node.shape.has_batch() ? node.shape.with_batch(given.at(0).shape()[0]) : node.shape;
+            results[node.id] = compute_node(node, operands, shape);
         }
         for (const std::size_t id : live.freed_after[node.id]) results[id] = Tensor();
     }
