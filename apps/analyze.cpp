@@ -73,33 +73,33 @@ void add_feature_options(CLI::App& command, FeatureArguments& features) {
     const OptionGroup group(command, "Features (pca, tsne, granularity, separability)");
     features.embed.add_layer_options(command);
     command
-        .add_option("--test", features.test,
+        .add_option("--test", features.question.test,
                     "granularity: the queries; default: the validation part of --data, or where it "
                     "has none its images themselves")
         ->type_name("URI");
     command
-        .add_option("--k", features.k,
+        .add_option("--k", features.question.k,
                     "granularity: numbers of neighbours, of which the best counts; default: "
                     "10,15,20,25,30")
         ->delimiter(',')
         ->check(CLI::Range(1, 1000000));
     command
-        .add_option("--level", features.level,
+        .add_option("--level", features.question.level,
                     "separability: the classes to split, default: the coarsest level; tsne: the "
                     "labels to colour by, default: every level")
         ->type_name("LEVEL");
-    command.add_option("--draws", features.draws, "separability: random splits")
+    command.add_option("--draws", features.question.draws, "separability: random splits")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    command.add_option("--perplexity", features.perplexity, "tsne: neighbours that count")
+    command.add_option("--perplexity", features.question.perplexity, "tsne: neighbours that count")
         ->check(CLI::Range(1.01, 1000.0))
         ->capture_default_str();
     command
-        .add_option("--points", features.points,
+        .add_option("--points", features.question.points,
                     "tsne: images on the map; of more some are drawn at random")
         ->check(CLI::Range(std::size_t(4), kMostTsnePoints))
         ->capture_default_str();
-    command.add_option("--iterations", features.iterations, "tsne: steps")
+    command.add_option("--iterations", features.question.iterations, "tsne: steps")
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
     command.add_option("--report", features.report, "Also write a page with these charts")

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/tsne.h"
-#include "embedding.h"
+#include "analysis/feature_study.h"
+#include "embed_arguments.h"
 #include "models/open_model.h"
 #include "pictures.h"
 #include "report/analysis_report.h"
@@ -19,16 +19,10 @@ namespace cait::app {
 
 // How pca, tsne, granularity and separability look at features.
 struct FeatureArguments {
-    EmbedArguments embed;        // the layer; model and execution are those of AnalyzeArguments
-    std::string test;            // queries of granularity; empty: those of --data
-    std::string level;           // of separability and of the maps
-    std::vector<std::size_t> k;  // neighbours; empty: the rule's
-    double perplexity = 30;
-    std::size_t points = kMostTsnePoints;
-    std::size_t iterations = 1000;
-    std::size_t draws = 10;
-    std::string report;  // page to write
-    std::string svg;     // folder for the charts
+    EmbedArguments embed;      // the layer; model and execution are those of AnalyzeArguments
+    FeatureQuestion question;  // but for analyses, data, seed and layer
+    std::string report;        // page to write
+    std::string svg;           // folder for the charts
 };
 
 struct AnalyzeArguments {

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "analysis/study.h"
 #include "analyze.h"
 
 namespace cait::app {

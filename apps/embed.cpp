@@ -3,10 +3,11 @@
 
 #include <cstring>
 
-#include "embedding.h"
+#include "embed_arguments.h"
 #include "input_files.h"
 #include "model_arguments.h"
 #include "output.h"
+#include "progress.h"
 #include "sandboxed.h"
 #include "weights/npy.h"
 
@@ -53,10 +54,11 @@ void run(const Arguments& arguments) {
     check(arguments);
     const FoundModel found = find_model(arguments.embed.words());
     enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache});
-    const Embedder embedder(arguments.embed, open_with_notes(found).model);
-    const EmbedSubject subject = arguments.data.empty()
-                                     ? EmbedSubject::of_files(arguments.files)
-                                     : EmbedSubject::of_data(arguments.data, Split::train);
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
+    const EmbedSubject subject =
+        arguments.data.empty()
+            ? embed_files(arguments.files)
+            : EmbedSubject::of_data(arguments.data, Split::train, terminal_observer());
     for (const std::string& output : {arguments.output, arguments.labels})
         OutputFile(output).not_in(*subject.images);
     const EmbeddedSet set = embedder.embed(subject, "embed");

@@ -5,6 +5,7 @@
 #include "input_files.h"
 #include "model_arguments.h"
 #include "output.h"
+#include "progress.h"
 #include "sandboxed.h"
 #include "search.h"
 
@@ -14,10 +15,11 @@ namespace {
 
 EmbeddedSet vectors_for(const IndexArguments& arguments, const FoundModel& found) {
     if (!arguments.vectors.empty()) return read_embedded_set(arguments.vectors, true);
-    const Embedder embedder(arguments.embed, open_with_notes(found).model);
-    const EmbedSubject subject = arguments.data.empty()
-                                     ? EmbedSubject::of_files(arguments.files)
-                                     : EmbedSubject::of_data(arguments.data, Split::train);
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
+    const EmbedSubject subject =
+        arguments.data.empty()
+            ? embed_files(arguments.files)
+            : EmbedSubject::of_data(arguments.data, Split::train, terminal_observer());
     OutputFile(arguments.output).not_in(*subject.images);
     return embedder.embed(subject, "index");
 }

@@ -55,10 +55,10 @@ EmbeddedSet row_queries(const SearchArguments& arguments, const OpenIndex& open)
 
 EmbeddedSet picture_queries(const SearchArguments& arguments, const FoundModel& found,
                             const OpenIndex& open, EmbedSubject& subject) {
-    const Embedder embedder(arguments.embed, open_with_notes(found).model);
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
     check_same_maker(open.known.maker, embedder.maker(), arguments.index);
     subject = arguments.pictures.data.empty()
-                  ? EmbedSubject::of_files(arguments.pictures.files)
+                  ? embed_files(arguments.pictures.files)
                   : EmbedSubject{arguments.pictures.drawn(), arguments.pictures.data, Split::val};
     EmbeddedSet queries = embedder.embed(subject, "search");
     normalise(queries.vectors, arguments.embed.weights);

@@ -47,8 +47,14 @@ install(TARGETS cait-engine cait-kernels EXPORT cait-engine-targets
 install(EXPORT cait-engine-targets NAMESPACE cait:: DESTINATION ${package_dir}
         COMPONENT development)
 
+cait_drop_header_only(cait-evaluate)
+install(TARGETS cait-evaluate EXPORT cait-evaluate-targets
+        LIBRARY ${library_components} ARCHIVE COMPONENT development)
+install(EXPORT cait-evaluate-targets NAMESPACE cait:: DESTINATION ${package_dir}
+        COMPONENT development)
+
 if(TARGET cait-train)
-  set(train_libraries cait-train cait-evaluate cait-report cait-recipe cait-text)
+  set(train_libraries cait-train cait-report cait-recipe cait-text)
   foreach(library IN LISTS train_libraries)
     cait_drop_header_only(${library})
   endforeach()

@@ -17,7 +17,7 @@ graph:    base weights
 models:   base image data weights graph
 kernels:  system
 engine:   base system image data graph models kernels
-evaluate: base system image data weights graph models kernels
+evaluate: base system image data weights graph models kernels engine
 report:   base system image data evaluate
 analysis: base system image data models kernels evaluate report
 train:    base system image data weights graph models kernels engine evaluate report

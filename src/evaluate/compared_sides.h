@@ -1,14 +1,13 @@
-// Images that a model has seen, ready to be compared with others: what the neighbours of `cait
-// eval` and the granularity of `cait analyze` share.
+// Images that a model has seen, ready to be compared with others by their vectors and labels.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "embedding.h"
+#include "evaluate/embedder.h"
 #include "evaluate/neighbour_scores.h"
 
-namespace cait::app {
+namespace cait {
 
 // A data set and what a model makes of it.
 struct Side {
@@ -53,13 +52,15 @@ private:
 };
 
 // The images with labels of that level as the model's own classifier numbers them: classes are
-// matched as `cait eval` does it. Throws Error, naming `weights`, where they are others.
+// matched as `cait eval` does it. What there is to say about labels goes to
+// the observer. Throws Error, naming `weights`, where they are others.
 DatasetPtr in_classes_of(const Model& model, const std::string& weights, const DatasetPtr& images,
-                         const std::string& level);
+                         const std::string& level, const WorkObserver& observer);
 
 // (rows of `of`, classes of the level of `known`): how likely each image is of each class by the
 // model's own classifier, the softmax of its logits. Throws as in_classes_of().
 std::vector<double> class_probabilities(const Side& of, const Side& known, const std::string& level,
-                                        const Model& model, const std::string& weights);
+                                        const Model& model, const std::string& weights,
+                                        const WorkObserver& observer);
 
-}  // namespace cait::app
+}  // namespace cait

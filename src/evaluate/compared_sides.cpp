@@ -1,4 +1,4 @@
-#include "neighbour_side.h"
+#include "evaluate/compared_sides.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 
 #include "cait/error.h"
 #include "data/levels.h"
-#include "data_open.h"
+#include "evaluate/match_classes.h"
 #include "models/catalogue.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
@@ -49,10 +49,15 @@ ComparedSides::ComparedSides(const Side& queries, const Side& collection,
 }
 
 DatasetPtr in_classes_of(const Model& model, const std::string& weights, const DatasetPtr& images,
-                         const std::string& level) {
+                         const std::string& level, const WorkObserver& observer) {
     try {
-        return match_data(labelled_at(images, level), model.classes(),
+        const DatasetPtr labelled = labelled_at(images, level);
+        DatasetPtr matched =
+            match_classes(labelled, model.classes(),
                           std::size_t(model.spec().architecture->common().classes), weights);
+        for (std::size_t i = labelled->notes().size(); i < matched->notes().size(); ++i)
+            observer.note(matched->notes()[i]);
+        return matched;
     } catch (const Error& error) {
         throw Error(fmt::format("{}: its classifier does not know the classes of level '{}': {}",
                                 weights, level, error.what()));
@@ -60,9 +65,10 @@ DatasetPtr in_classes_of(const Model& model, const std::string& weights, const D
 }
 
 std::vector<double> class_probabilities(const Side& of, const Side& known, const std::string& level,
-                                        const Model& model, const std::string& weights) {
+                                        const Model& model, const std::string& weights,
+                                        const WorkObserver& observer) {
     const DatasetPtr images = labelled_at(known.subject.images, level);
-    const DatasetPtr named = in_classes_of(model, weights, known.subject.images, level);
+    const DatasetPtr named = in_classes_of(model, weights, known.subject.images, level, observer);
     // Which of the model's classes each class of the level is, as far as there are images of it.
     const std::size_t classes = images->classes().size();
     std::vector<std::int64_t> map(classes, -1);
@@ -82,4 +88,4 @@ std::vector<double> class_probabilities(const Side& of, const Side& known, const
     return result;
 }
 
-}  // namespace cait::app
+}  // namespace cait
