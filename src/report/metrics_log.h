@@ -34,6 +34,8 @@ inline constexpr const char* kTop1Ema = "top1_ema";
 inline constexpr const char* kTop5Ema = "top5_ema";
 inline constexpr const char* kLossEma = "loss_ema";
 inline constexpr const char* kEce = "ece";
+inline constexpr const char* kEpochLoss = "epoch_loss";  // of training, once at an epoch's end
+inline constexpr const char* kEpochTop1 = "epoch_top1";
 // Seconds since the record before.
 inline constexpr const char* kSecondsData = "seconds_data";
 inline constexpr const char* kSecondsForward = "seconds_forward";
