@@ -8,7 +8,7 @@
 #include "analysis/lbfgs.h"
 #include "analysis/principal.h"
 #include "data/open_dataset.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "evaluate/neighbour_evaluation.h"
 #include "models/catalogue.h"
 #include "system/cpu_limit.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cait/error.h"
-#include "data/sources/file_dataset.h"
+#include "data/file_dataset.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/flip_executor.h"
 #include "models/catalogue.h"
@@ -49,8 +49,6 @@ std::size_t columns_of(const Tensor& values, const std::string& tap) {
 DatasetPtr unlabelled_images(const std::vector<std::string>& files) {
     FileList list;
     list.files = files;
-    list.labels.assign(files.size(), 0);
-    list.classes.names = {"unknown"};
     return make_file_dataset("images", std::move(list));
 }
 

@@ -29,6 +29,8 @@ inline constexpr const char* kLoss = "loss";  // train and val
 inline constexpr const char* kLr = "lr";
 inline constexpr const char* kImagesPerSecond = "images_per_second";
 inline constexpr const char* kAccuracy = "top1";  // train: 0 to 1; val has the measure's scores
+inline constexpr const char* kEpochLoss = "epoch_loss";  // of training, once at an epoch's end
+inline constexpr const char* kEpochTop1 = "epoch_top1";
 // Seconds since the record before.
 inline constexpr const char* kSecondsData = "seconds_data";
 inline constexpr const char* kSecondsForward = "seconds_forward";

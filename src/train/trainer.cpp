@@ -269,12 +269,20 @@ void TrainingRun::record_step(double lr) {
     if (!records_) return;
     const EpochTotals& totals = state_.totals;
     const std::uint64_t in_epoch = (state_.step - 1) % plan_.steps_per_epoch + 1;
+    const double steps = double(std::max<std::uint64_t>(totals.steps, 1));
     if (in_epoch % record_every_ == 0 || in_epoch == plan_.steps_per_epoch) {
+        std::map<std::string, double> parts = parts_;
+        // Of the whole epoch, whether or not the run was stopped in it.
+        if (in_epoch == plan_.steps_per_epoch) {
+            parts[metric::kEpochLoss] = totals.loss / steps;
+            if (has_accuracy())
+                parts[metric::kEpochTop1] =
+                    totals.images == 0 ? 0 : totals.correct / double(totals.images);
+        }
         records_->train(state_, double(state_.step) / double(plan_.steps_per_epoch), lr,
-                        totals - recorded_, parts_);
+                        totals - recorded_, parts);
         recorded_ = totals;
     }
-    const double steps = double(std::max<std::uint64_t>(totals.steps, 1));
     const double each = step_seconds_;
     options_.observer.step(
         {.epoch = (state_.step - 1) / plan_.steps_per_epoch,

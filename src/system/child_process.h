@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,8 +16,11 @@ class ChildProcess {
 public:
     struct Options {
         std::map<std::string, std::string> environment;  // beside our own
-        bool silent = false;  // no output; the end of what it writes as errors is kept
-        sigset_t signals;     // blocked in the child
+        bool silent = false;       // no output; the end of what it writes as errors is kept
+        sigset_t signals;          // blocked in the child
+        bool keep_output = false;  // of a silent one: output_text() has it
+        int niceness = 0;          // added to ours
+        int inherited = -1;        // a descriptor that it keeps open, such as a lock
     };
 
     // Throws Error that names the program when it cannot be started.
@@ -35,14 +39,18 @@ public:
     bool poll();
 
     int error_pipe() const { return errors_; }
+    int output_pipe() const { return output_; }
     const std::string& error_text() const { return text_; }  // when silent: the last of it
+    const std::string& output_text() const { return output_text_; }
+    std::int64_t peak_bytes() const { return peak_bytes_; }  // of memory, once it has ended
 
 private:
-    void read_errors();
+    void read_pipes();
 
     pid_t pid_ = -1;
-    int errors_ = -1;
-    std::string text_;
+    int errors_ = -1, output_ = -1;
+    std::string text_, output_text_;
+    std::int64_t peak_bytes_ = 0;
     std::optional<int> code_;
     bool killed_ = false;
 };

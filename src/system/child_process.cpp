@@ -1,8 +1,9 @@
-#include "train/distributed/child_process.h"
+#include "system/child_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kKeptText = 16384;
+constexpr std::size_t kMostOutput = std::size_t{1} << 26;
 
 // Everything that the child needs, made before fork(): behind it, memory must not be allocated.
 struct Prepared {
@@ -26,6 +28,9 @@ struct Prepared {
     pid_t parent = ::getpid();
     int status_pipe = -1;  // tells why exec failed; closes by itself when it succeeds
     int error_pipe = -1;   // of a silent child
+    int output_pipe = -1;  // of one whose output is kept
+    int niceness = 0;
+    int inherited = -1;
     const sigset_t* signals = nullptr;
 };
 
@@ -55,10 +60,12 @@ Prepared prepare(const std::vector<std::string>& command, const ChildProcess::Op
     if (prepared.error_pipe >= 0) {
         const int nothing = ::open("/dev/null", O_RDWR);
         ::dup2(nothing, STDIN_FILENO);
-        ::dup2(nothing, STDOUT_FILENO);
+        ::dup2(prepared.output_pipe >= 0 ? prepared.output_pipe : nothing, STDOUT_FILENO);
         ::dup2(prepared.error_pipe, STDERR_FILENO);
         if (nothing > STDERR_FILENO) ::close(nothing);
     }
+    if (prepared.inherited >= 0) ::fcntl(prepared.inherited, F_SETFD, 0);
+    if (prepared.niceness != 0) ::setpriority(PRIO_PROCESS, 0, prepared.niceness);
     ::sigprocmask(SIG_SETMASK, prepared.signals, nullptr);
     ::execvpe(prepared.words[0], prepared.words.data(), prepared.environment.data());
     const int reason = errno;
@@ -89,14 +96,22 @@ struct Pipe {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const Options& options) {
     Prepared prepared = prepare(command, options);
-    Pipe status, errors;
+    Pipe status, errors, output;
     status.open();
     if (options.silent) {
         errors.open();
         ::fcntl(errors.read, F_SETFL, O_NONBLOCK);
     }
+    if (options.keep_output) {
+        output.open();
+        ::fcntl(output.read, F_SETFL, O_NONBLOCK);
+    }
     prepared.status_pipe = status.write;
     prepared.error_pipe = errors.write;
+    prepared.output_pipe = output.write;
+    prepared.niceness =
+        options.niceness == 0 ? 0 : ::getpriority(PRIO_PROCESS, 0) + options.niceness;
+    prepared.inherited = options.inherited;
     pid_ = ::fork();
     if (pid_ == 0) become(prepared);
     if (pid_ < 0)
@@ -111,12 +126,16 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Option
         throw Error(fmt::format("{}: cannot start: {}", command[0], std::strerror(reason)));
     }
     errors_ = std::exchange(errors.read, -1);
+    output_ = std::exchange(output.read, -1);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       errors_(std::exchange(other.errors_, -1)),
+      output_(std::exchange(other.output_, -1)),
       text_(std::move(other.text_)),
+      output_text_(std::move(other.output_text_)),
+      peak_bytes_(other.peak_bytes_),
       code_(other.code_),
       killed_(other.killed_) {}
 
@@ -127,29 +146,36 @@ ChildProcess::~ChildProcess() {
         }
     }
     Pipe::close(errors_);
+    Pipe::close(output_);
 }
 
 void ChildProcess::send(int signal) const {
     if (running()) ::kill(pid_, signal);
 }
 
-void ChildProcess::read_errors() {
-    if (errors_ < 0) return;
-    char buffer[4096];
-    ssize_t got = 0;
-    while ((got = ::read(errors_, buffer, sizeof buffer)) > 0) {
-        text_.append(buffer, std::size_t(got));
-        if (text_.size() > kKeptText) text_.erase(0, text_.size() - kKeptText);
-    }
-    if (got == 0) Pipe::close(errors_);
+void ChildProcess::read_pipes() {
+    const auto read_all = [](int& pipe, std::string& text, std::size_t most) {
+        if (pipe < 0) return;
+        char buffer[4096];
+        ssize_t got = 0;
+        while ((got = ::read(pipe, buffer, sizeof buffer)) > 0) {
+            text.append(buffer, std::size_t(got));
+            if (text.size() > most) text.erase(0, text.size() - most);
+        }
+        if (got == 0) Pipe::close(pipe);
+    };
+    read_all(errors_, text_, kKeptText);
+    read_all(output_, output_text_, kMostOutput);
 }
 
 bool ChildProcess::poll() {
     if (!running()) return false;
     int status = 0;
-    const bool ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
-    read_errors();
+    rusage used{};
+    const bool ended = ::wait4(pid_, &status, WNOHANG, &used) == pid_;
+    read_pipes();
     if (!ended) return false;
+    peak_bytes_ = std::int64_t(used.ru_maxrss) * 1024;
     killed_ = WIFSIGNALED(status);
     code_ = killed_ ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
