@@ -124,8 +124,13 @@ TEST(LabelMapCrops, AgreeWithTheImages) {
                                          .slice(0, 0, 2)
                                          .reshape({2, 16})
                                          .t();
-            // A crop of the border sees padding, or half a cell of the map.
-            EXPECT_LT((places - shown).abs().max().item<double>(), 0.025)
+            // Padding has no labels: there, only tokens away from the border.
+            const std::int64_t border = kind == CropKind::simple ? 1 : 0;
+            const at::Tensor off = (places - shown)
+                                       .view({4, 4, 2})
+                                       .slice(0, border, 4 - border)
+                                       .slice(1, border, 4 - border);
+            EXPECT_LT(off.abs().max().item<double>(), 0.025)
                 << crop_kind_name(kind) << " " << epoch;
             EXPECT_GT((places - shown.flip({0})).abs().max().item<double>(), 0.1);
         }

@@ -135,7 +135,7 @@ std::vector<CurvePoint> curve_of(const std::vector<MetricsRecord>& records) {
             copy(metric::kEpochLoss, "train_loss");
             copy(metric::kEpochTop1, "train_top1");
         } else if (record.kind == "val") {
-            copy(metric::kTop1, "top1");
+            copy(metric::kAccuracy, "top1");
             copy(metric::kLoss, "loss");
         }
     }
