@@ -52,11 +52,7 @@ EmbedSubject EmbedSubject::of_data(const std::string& uri, Split part) {
 
 EmbedSubject EmbedSubject::of_files(const std::vector<std::string>& words) {
     FileList list;
-    list.classes.names = {"unknown"};
-    for (const ListedImage& image : list_files(words)) {
-        list.files.push_back(image.file);
-        list.labels.push_back(0);
-    }
+    for (const ListedImage& image : list_files(words)) list.files.push_back(image.file);
     return {make_file_dataset("images", std::move(list)), {}, Split::any};
 }
 

@@ -40,10 +40,8 @@ PredictSubject subject_of(const PredictArguments& arguments, const Model& model)
         return subject;
     }
     FileList list;
-    list.classes.names = {"unknown"};
     for (const ListedImage& image : list_files(arguments.pictures.files)) {
         list.files.push_back(image.file);
-        list.labels.push_back(0);
         subject.labels.push_back(image.folder ? class_of_folder(model, *image.folder)
                                               : std::nullopt);
     }
@@ -86,32 +84,29 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
                                            .threads = arguments.threads,
                                            .skip_bad = true,
                                            .max_bad = 1,
-                                           .report = [&](const BadImage& bad) {
-                                               print_error("cait: {}\n", bad.reason);
-                                               ++unreadable;
-                                           }});
+                                           .report =
+                                               [&](const BadImage& bad) {
+                                                   print_error("cait: {}\n", bad.reason);
+                                                   ++unreadable;
+                                               },
+                                           .targets = {}});
     PredictionOutput output(arguments.format(), arguments.output);
     Progress progress("predict", "images");
     Score score;
     std::size_t done = 0;
-    try {
-        while (const Batch* batch = loader->next()) {
-            const Tensor logits = runs.run(batch->images(), {"logits"}).at("logits");
-            for (std::size_t i = 0; i < batch->size; ++i) {
-                if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
-                const auto index = std::size_t(batch->keys[i].sample);
-                check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
-                                                                   subject.images->name(index)));
-                const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
-                output.add(subject.images->name(index), subject.labels[index], answers);
-                score.add(subject.labels[index], answers.front().name);
-            }
-            done += batch->size;
-            progress.update(done, subject.images->size());
-            if (output_lost()) break;
+    while (const Batch* batch = loader->next()) {
+        const Tensor logits = runs.run(batch->images(), {"logits"}).at("logits");
+        for (std::size_t i = 0; i < batch->size; ++i) {
+            const auto index = std::size_t(batch->keys[i].sample);
+            check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
+                                                               subject.images->name(index)));
+            const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
+            output.add(subject.images->name(index), subject.labels[index], answers);
+            score.add(subject.labels[index], answers.front().name);
         }
-    } catch (const BadImagesError&) {
-        if (unreadable < subject.images->size()) throw;  // else each was named
+        done += batch->size;
+        progress.update(done + unreadable, subject.images->size());
+        if (output_lost()) break;
     }
     output.finish();
     if (unreadable > 0) {

@@ -11,7 +11,7 @@ cait:
 base:
 system:   base
 image:    base system
-data:     base system image
+data:     base system image weights
 weights:  base system
 graph:    base weights
 models:   base image weights graph

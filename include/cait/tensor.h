@@ -55,6 +55,7 @@ public:
     static Tensor empty(DType dtype, Shape shape);
     static Tensor zeros(DType dtype, Shape shape);
     static Tensor of(Shape shape, std::span<const float> values);
+    static Tensor of(Shape shape, std::span<const std::int64_t> values);
     // Memory that `owner` keeps alive (a mapped file, say); it is only ever read.
     static Tensor view(DType dtype, Shape shape, const void* data,
                        std::shared_ptr<const void> owner);
@@ -71,6 +72,8 @@ public:
     // Typed access; throws Error when the dtype is another one.
     std::span<const float> floats() const;
     std::span<float> mutable_floats();
+    std::span<const std::int64_t> integers() const;
+    std::span<std::int64_t> mutable_integers();
     // Throws Error when the memory belongs to a view.
     std::span<std::byte> mutable_bytes();
 

@@ -30,6 +30,8 @@ struct LabelLevel {
     std::vector<std::int64_t> labels;  // (images), into classes
 };
 
+inline constexpr std::int64_t kUnlabelled = -1;
+
 class Dataset {
 public:
     virtual ~Dataset() = default;
@@ -45,7 +47,8 @@ public:
     virtual void read(std::size_t index, const DecodeOptions& options, Image& out) const = 0;
     Image image(std::size_t index, int channels = 3) const;
 
-    // Into classes(). labels() is for sets where an image may have several right answers.
+    // Into classes(); kUnlabelled where nothing is known. labels() is for sets where an image may
+    // have several right answers.
     virtual std::int64_t label(std::size_t index) const = 0;
     virtual std::vector<std::int64_t> labels(std::size_t index) const { return {label(index)}; }
 

@@ -120,8 +120,7 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     TrainSettings settings =
         train_settings(recipe, size.height, size.width, preprocessing.mean, preprocessing.std);
     settings.shown = evaluation_transform(preprocessing, size);
-    const TrainTransform transform(settings);
-    const Mixup mixup = mixup_settings(recipe, std::int64_t(data.train->classes().size()));
+    const Mixup mixup = mixup_settings(recipe);
     LoaderOptions options;
     options.height = size.height;
     options.width = size.width;
@@ -130,23 +129,23 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
-    if (data.maps) {
-        const auto read = [=, maps = data.maps, grid = data.tokens](
-                              const Image& image, const SampleKey& key, std::span<float> out) {
-            maps->read(image, key, transform, grid, out);
-        };
-        options.beside = {std::size_t(label_floats(data.maps->size(), data.tokens)), read};
+    if (mixup.active()) {
+        options.mix = batch_mixing(recipe, mixup, size, place.rank);
+        options.targets = {
+            label_target(soft_labels(recipe, std::int64_t(data.train->classes().size())))};
     }
-    if (mixup.active()) options.finish = batch_mixing(recipe, mixup, size, place.rank);
+    if (data.maps)
+        options.targets.push_back(
+            label_map_target(data.maps, {data.tokens.height, data.tokens.width}));
     Sampler sampler = training_sampler(recipe, *data.train, place);
     if (recipe.views.name != ViewsKind::none)
         return std::make_unique<Loader>(data.train, std::move(sampler),
                                         view_transform(recipe, settings), options);
     return std::make_unique<Loader>(
         data.train, std::move(sampler),
-        FloatTransform([transform, workspace = TrainWorkspace()](
+        FloatTransform([transform = TrainTransform(settings), workspace = TrainWorkspace()](
                            const Image& image, const SampleKey& key, std::span<float> out) mutable {
-            transform.apply(image, key, workspace, out);
+            return transform.apply(image, key, workspace, out);
         }),
         options);
 }

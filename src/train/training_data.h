@@ -7,9 +7,9 @@
 
 #include "cait/model.h"
 #include "data/loader.h"
+#include "data/targets/label_map.h"
 #include "graph/graph.h"
 #include "system/file_place.h"
-#include "train/label_maps.h"
 #include "train/recipe/recipe.h"
 
 namespace cait {

@@ -246,17 +246,13 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
                                 parts_));
     const std::vector<ViewPart::Group> groups = groups_of(batch);
     const at::Tensor images = views_ ? at::Tensor() : to_torch(batch.images()).to(device_);
-    const at::Tensor labels = at::from_blob(batch.labels.data(), {count}, at::kLong).to(device_);
+    const at::Tensor labels = to_torch(batch.targets.at(kLabels)).to(device_);
     at::Tensor targets;
-    if (!batch.targets.empty())
-        targets = at::from_blob(batch.targets.data(),
-                                {count, std::int64_t(batch.targets.size()) / count}, at::kFloat)
-                      .to(device_);
+    if (const auto rows = batch.targets.find(kLabelRows); rows != batch.targets.end())
+        targets = to_torch(rows->second).to(device_);
 
     at::Tensor maps;
-    if (maps_)
-        maps = at::from_blob(batch.beside.data(),
-                             {count, std::int64_t(batch.beside.size()) / count}, at::kFloat);
+    if (maps_) maps = to_torch(batch.targets.at(kLabelMaps));
 
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
     const std::int64_t size = count / parts_;
@@ -310,7 +306,7 @@ void TrainingStep::rehearse(std::int64_t images) {
               .maps = {},
               .keys = keys,
               .batch = images};
-    if (maps_) part.maps = at::zeros({images, label_floats(*maps_, token_grid())});
+    if (maps_) part.maps = at::zeros({images, label_map_floats(*maps_, token_grid().count())});
     if (views_ && expected_views_.empty()) part.views = {{part.images, 1}};
     for (const ViewGroup& group : expected_views_)
         part.views.push_back(

@@ -10,6 +10,7 @@
 
 #include "cait/model.h"
 #include "data/batch.h"
+#include "data/targets/label.h"
 #include "train/distributed/gradient_sync.h"
 #include "train/distributed/process_group.h"
 #include "train/label_maps.h"
@@ -58,7 +59,7 @@ public:
     const Teacher* teacher() const { return teacher_.get(); }  // null without one
     ViewLearning* views() { return views_.get(); }             // null where labels alone teach
     Grid token_grid() const { return executor_.graph().patch_grid; }
-    // From here on batches carry the label maps of their images (Batch::beside).
+    // From here on batches carry the label maps of their images (kLabelMaps).
     void use_label_maps(const LabelMapSize& size) { maps_ = size; }
     // What somebody else has drawn, for comparing with his numbers: the box of a step's MixToken,
     // and token labels of the whole batch. Empty functions: the step's own.

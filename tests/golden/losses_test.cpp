@@ -2,7 +2,7 @@
 // numbers.
 #include <gtest/gtest.h>
 
-#include "data/augment/mixup.h"
+#include "data/targets/label.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
 #include "train/losses.h"
@@ -28,13 +28,11 @@ std::vector<std::int64_t> labels() {
 
 // What the loader gives for a batch that was mixed with its own reverse.
 at::Tensor mixed_targets(double smoothing) {
-    Mixup mixup;
-    mixup.smoothing = smoothing;
-    mixup.classes = losses_file()["classes"];
+    const SoftLabels soft{.classes = losses_file()["classes"], .smoothing = smoothing};
     const std::vector<MixDraw> draws(labels().size(), MixDraw{.share = losses_file()["share"]});
-    at::Tensor targets = at::empty({std::int64_t(labels().size()), mixup.classes});
-    mix_targets(mixup, draws, labels(),
-                std::span(targets.data_ptr<float>(), std::size_t(targets.numel())));
+    at::Tensor targets = at::empty({std::int64_t(labels().size()), soft.classes});
+    mix_labels(soft, draws, labels(),
+               std::span(targets.data_ptr<float>(), std::size_t(targets.numel())));
     return targets;
 }
 

@@ -169,7 +169,7 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     const auto count = std::int64_t(labels.size());
     Batch batch;
     batch.size = labels.size();
-    batch.labels = labels;
+    batch.targets[kLabels] = Tensor::of({count}, labels);
     batch.keys.resize(labels.size());
     batch.storage = golden::pattern(
         "input", {count, common.channels, common.image_size.height, common.image_size.width});

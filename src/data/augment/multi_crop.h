@@ -11,6 +11,7 @@
 #include "base/image_size.h"
 #include "data/augment/colour_jitter.h"
 #include "data/augment/random_crop.h"
+#include "data/geometry.h"
 #include "data/sample_key.h"
 #include "image/image.h"
 #include "image/normalise.h"
@@ -77,8 +78,8 @@ public:
                          MultiCropWorkspace& workspace) const;
 
     // `out` is (3, height, width) of the view's size.
-    void apply(const Image& image, const SampleKey& key, MultiCropWorkspace& workspace,
-               std::span<float> out) const;
+    Geometry apply(const Image& image, const SampleKey& key, MultiCropWorkspace& workspace,
+                   std::span<float> out) const;
 
 private:
     bool is_local(std::uint64_t view) const;

@@ -35,12 +35,13 @@ OperationList draw(const Policy& policy, RandomStream& random) {
         policy);
 }
 
-void apply(const Policy& policy, const OperationStyle& style, RandomStream& random, Image& image,
-           OperationWorkspace& workspace) {
+OperationList apply(const Policy& policy, const OperationStyle& style, RandomStream& random,
+                    Image& image, OperationWorkspace& workspace) {
     const bool trivial = std::holds_alternative<TrivialAugment>(policy);
     const OperationStyle used = trivial ? TrivialAugment::style() : style;
     const OperationList list = draw(policy, random);
     for (const OperationCall& call : list) apply(call, used, random, image, workspace);
+    return list;
 }
 
 bool keeps_jitter(const Policy& policy) {

@@ -21,9 +21,9 @@ Policy parse_policy(std::string_view text);
 // What the policy does to the image that the stream belongs to.
 OperationList draw(const Policy& policy, RandomStream& random);
 
-// Draws and applies. `style` is the recipe's; TrivialAugment has its own.
-void apply(const Policy& policy, const OperationStyle& style, RandomStream& random, Image& image,
-           OperationWorkspace& workspace);
+// Draws and applies; returns what it drew. `style` is the recipe's; TrivialAugment has its own.
+OperationList apply(const Policy& policy, const OperationStyle& style, RandomStream& random,
+                    Image& image, OperationWorkspace& workspace);
 
 // Whether colour jitter stays on beside the policy: with none, and with 3-Augment.
 bool keeps_jitter(const Policy& policy);

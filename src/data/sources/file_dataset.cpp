@@ -23,7 +23,9 @@ public:
         const std::filesystem::path file_path = path(i);
         decode_image_into(out, read_bytes(file_path), file_path.string(), options);
     }
-    std::int64_t label(std::size_t i) const override { return list_.labels[i]; }
+    std::int64_t label(std::size_t i) const override {
+        return list_.labels.empty() ? kUnlabelled : list_.labels[i];
+    }
     std::vector<std::int64_t> labels(std::size_t i) const override {
         return list_.answers.empty() ? Dataset::labels(i) : list_.answers[i];
     }

@@ -9,7 +9,7 @@ namespace cait {
 struct FileList {
     std::filesystem::path root;
     std::vector<std::string> files;    // relative to root, or absolute
-    std::vector<std::int64_t> labels;  // one per file, into classes
+    std::vector<std::int64_t> labels;  // one per file, into classes; empty: unlabelled
     ClassList classes;
     // All right answers per file where there may be several (ImageNet-ReaL); otherwise empty.
     std::vector<std::vector<std::int64_t>> answers;

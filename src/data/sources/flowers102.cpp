@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kFlowerClasses = 102;
-constexpr const char* kLabels = "imagelabels.mat";
+constexpr const char* kLabelFile = "imagelabels.mat";
 constexpr const char* kParts = "setid.mat";
 
 std::vector<std::string_view> variables_of(Split split) {
@@ -40,9 +40,9 @@ std::vector<std::int64_t> read_vector(const MatFile& file, std::string_view name
 
 DatasetPtr open_flowers102(const DatasetUri& uri, Split split) {
     const fs::path root = find_root(uri, "flowers-102", kParts);  // as torchvision calls it
-    const std::vector<std::byte> label_bytes = read_bytes(root / kLabels);
+    const std::vector<std::byte> label_bytes = read_bytes(root / kLabelFile);
     const std::vector<std::byte> part_bytes = read_bytes(root / kParts);
-    const MatFile label_file(label_bytes, (root / kLabels).string());
+    const MatFile label_file(label_bytes, (root / kLabelFile).string());
     const MatFile parts(part_bytes, (root / kParts).string());
     const std::vector<std::int64_t> labels = read_vector(label_file, "labels");
 

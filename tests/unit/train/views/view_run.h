@@ -72,13 +72,15 @@ inline Batch view_batch(LossKind kind, std::uint64_t step, std::int64_t images, 
     Batch batch;
     batch.size = std::size_t(images / world);
     batch.position.epoch = step / 4;
+    std::vector<std::int64_t> labels;
     for (std::int64_t i = rank; i < images; i += world) {
         // Every other step sees an image twice.
         const std::int64_t image =
             (std::int64_t(step) * 5 + (step % 2 == 0 && i == 1 ? 0 : i)) % kTrainImages;
         batch.keys.push_back({.sample = std::uint64_t(image)});
-        batch.labels.push_back(image % kClasses);
+        labels.push_back(image % kClasses);
     }
+    batch.targets[kLabels] = Tensor::of({std::int64_t(batch.size)}, labels);
     const auto add = [&](std::int64_t count, std::int64_t side) {
         ViewGroup group{.count = count, .height = side, .width = side, .pixels = {}};
         for (std::int64_t v = 0; v < count; ++v)
