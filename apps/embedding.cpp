@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "data.h"
+#include "data/file_dataset.h"
 #include "data/levels.h"
-#include "data/sources/file_dataset.h"
 #include "data_open.h"
 #include "evaluate/embed.h"
 #include "evaluate/fingerprint.h"

@@ -6,8 +6,8 @@
 
 #include "class_names.h"
 #include "data.h"
+#include "data/file_dataset.h"
 #include "data/open_dataset.h"
-#include "data/sources/file_dataset.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/flip_executor.h"
 #include "image_list.h"

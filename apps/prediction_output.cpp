@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data.h"
-#include "data/sources/csv_reader.h"
+#include "data/formats/csv_reader.h"
 #include "output.h"
 #include "system/atomic_file.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cait/error.h"
+#include "data/formats/csv_reader.h"
 #include "data/levels.h"
-#include "data/sources/csv_reader.h"
 #include "data/split.h"
 #include "system/atomic_file.h"
 #include "system/file_bytes.h"

@@ -1,4 +1,4 @@
-#include "data/sources/mat_file.h"
+#include "data/formats/mat_file.h"
 
 #include <zlib.h>
 

@@ -1,9 +1,8 @@
 // Archives with what a download may hold, and with what it must not.
-#include "data/sources/unpack.h"
+#include "data/formats/tar_archive.h"
 
 #include <zlib.h>
 
-#include "data/sources/tar_archive.h"
 #include "unit/data/support.h"
 
 namespace cait {

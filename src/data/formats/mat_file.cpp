@@ -1,4 +1,4 @@
-#include "data/sources/mat_file.h"
+#include "data/formats/mat_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/gzip.h"
+#include "data/formats/gzip.h"
 
 namespace cait {
 

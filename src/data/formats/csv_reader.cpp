@@ -1,4 +1,4 @@
-#include "data/sources/csv_reader.h"
+#include "data/formats/csv_reader.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "data/sources/file_dataset.h"
+#include "data/file_dataset.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,8 @@
 #include "system/file_bytes.h"
 
 namespace cait {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -56,6 +58,20 @@ private:
 DatasetPtr make_file_dataset(std::string source, FileList list) {
     if (list.files.empty()) throw Error(fmt::format("{}: holds no images", source));
     return std::make_shared<FileDataset>(std::move(source), std::move(list));
+}
+
+fs::path find_root(const DatasetUri& uri, const std::string& unpacked, const std::string& file) {
+    for (const fs::path& folder : {fs::path(uri.path), fs::path(uri.path) / unpacked}) {
+        if (fs::exists(folder / file)) return folder;
+        for (const char* packed : {".xz", ".gz"})
+            if (fs::exists(folder / (file + packed)))
+                throw Error(
+                    fmt::format("{}: found {}{}, expected {}: unpack it first ({} -dk {}{})",
+                                uri.text, file, packed, file, packed[1] == 'x' ? "xz" : "gzip",
+                                (folder / file).string(), packed));
+    }
+    throw Error(fmt::format("{}: expected {} in {} or in {}", uri.text, file,
+                            fs::path(uri.path).string(), (fs::path(uri.path) / unpacked).string()));
 }
 
 }  // namespace cait

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,5 +48,11 @@ private:
 std::string tar_header(std::string_view name, std::uint64_t size);
 std::string tar_padding(std::uint64_t size);  // up to the next block
 std::string tar_end();
+
+// Each file appears whole or not at all; one that is there with the right size is left alone.
+// Throws Error for a broken archive, one that unpacks to more than `most` bytes, or a name that
+// leads out of the folder. Returns how many files the archive holds.
+std::size_t unpack_tar_gz(const std::filesystem::path& archive, const std::filesystem::path& folder,
+                          std::size_t most = std::size_t{1} << 28);
 
 }  // namespace cait

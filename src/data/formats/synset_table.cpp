@@ -1,4 +1,4 @@
-#include "data/sources/synset_table.h"
+#include "data/formats/synset_table.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/display_name.h"
 #include "cait/error.h"
 #include "data/class_list.h"
-#include "data/sources/mat_file.h"
+#include "data/formats/mat_file.h"
 #include "data/text_lines.h"
 #include "system/file_bytes.h"
 

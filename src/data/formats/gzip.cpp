@@ -1,4 +1,4 @@
-#include "data/sources/gzip.h"
+#include "data/formats/gzip.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

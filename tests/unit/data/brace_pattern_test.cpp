@@ -1,4 +1,4 @@
-#include "data/sources/shard_names.h"
+#include "data/dataset_uri.h"
 
 #include "unit/data/support.h"
 

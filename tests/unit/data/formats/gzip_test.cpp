@@ -1,4 +1,4 @@
-#include "data/sources/gzip.h"
+#include "data/formats/gzip.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,11 @@
 // ImageNet, iNaturalist) differ only in how the list is made.
 #pragma once
 
+#include <filesystem>
+#include <string>
+
 #include "data/dataset.h"
+#include "data/dataset_uri.h"
 
 namespace cait {
 
@@ -21,5 +25,16 @@ struct FileList {
 
 // Throws Error when the list is empty. Files are opened when they are read, not before.
 DatasetPtr make_file_dataset(std::string source, FileList list);
+
+// Where a published data set lies: PATH itself, or PATH/unpacked, the folder that its archive
+// makes, whichever holds `file`. Throws Error that names what was expected where; where only
+// file.xz or file.gz is there it says how to unpack it.
+std::filesystem::path find_root(const DatasetUri& uri, const std::string& unpacked,
+                                const std::string& file);
+
+// Of data sets that are published in two parts, what is no training data is test data.
+inline bool is_training(Split split) {
+    return split == Split::any || split == Split::train || split == Split::trainval;
+}
 
 }  // namespace cait
