@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "cait/session.h"
 #include "class_names.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data_open.h"
 #include "evaluate/evaluate_data.h"
 #include "kernels/precision_names.h"

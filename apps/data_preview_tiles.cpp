@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/normalise.h"
 #include "train/recipe/batch_mixing.h"
 #include "train/recipe/recipe_data.h"

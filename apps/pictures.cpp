@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "data/imagenet_classes.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data_open.h"
 #include "image/codec/decode.h"
 #include "image_list.h"

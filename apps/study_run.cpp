@@ -9,7 +9,7 @@
 #include "analysis/lbfgs.h"
 #include "analysis/principal.h"
 #include "data/open_dataset.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "eval.h"
 #include "models/catalogue.h"
 #include "models/describe.h"

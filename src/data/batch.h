@@ -10,7 +10,6 @@
 
 #include "cait/tensor.h"
 #include "data/geometry.h"
-#include "data/sample_key.h"
 #include "data/sampler.h"
 #include "data/target.h"
 #include "image/image.h"

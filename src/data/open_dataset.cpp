@@ -9,7 +9,7 @@
 #include "base/display_name.h"
 #include "base/suggest.h"
 #include "cait/error.h"
-#include "data/check_class_names.h"
+#include "data/class_list.h"
 #include "data/levels.h"
 
 namespace cait {

@@ -16,7 +16,7 @@
 
 #include "cait/error.h"
 #include "data/formats/tar_archive.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data/sources/tar_shards.h"
 #include "image/codec/encode.h"
 #include "system/atomic_file.h"

@@ -13,7 +13,7 @@
 #include "data/augment/mixup.h"
 #include "data/dataset.h"
 #include "data/geometry.h"
-#include "data/sample_key.h"
+#include "data/sampler.h"
 
 namespace cait {
 
@@ -36,13 +36,19 @@ public:
     virtual void write(const Sample& from, std::size_t row, Targets& to) const = 0;
     // Once all rows are there: from rows to what the batch holds. `mixed` says how its images were
     // mixed, one entry per image; empty where they were not. Does nothing unless overridden.
-    virtual void collate(std::span<const MixDraw> mixed, Targets& targets) const;
+    virtual void collate(std::span<const MixDraw> /*mixed*/, Targets& /*targets*/) const {}
 };
 
 using TargetPtr = std::shared_ptr<const Target>;
 using TargetList = std::vector<TargetPtr>;  // empty: the images are unlabelled
 
 // The tensor of that name; its memory is used again where type and shape have not changed.
-Tensor& make_room(Targets& targets, const std::string& name, DType dtype, const Shape& shape);
+inline Tensor& make_room(Targets& targets, const std::string& name, DType dtype,
+                         const Shape& shape) {
+    Tensor& tensor = targets[name];
+    if (!tensor.writable() || tensor.dtype() != dtype || tensor.shape() != shape)
+        tensor = Tensor::empty(dtype, shape);
+    return tensor;
+}
 
 }  // namespace cait

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "data/augment/mixup.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 
 namespace cait {
 

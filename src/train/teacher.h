@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cait/train.h"
-#include "data/sample_key.h"
+#include "data/sampler.h"
 #include "graph/graph.h"
 #include "models/catalogue.h"
 #include "models/executor.h"

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/holdout.h"
 #include "data/levels.h"
+#include "data/split.h"
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/evaluation_loader.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "data/holdout.h"
 #include "data/open_dataset.h"
+#include "data/split.h"
 #include "data/statistics.h"
 #include "image/preparer.h"
 #include "train/recipe/batch_mixing.h"

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/ops/crop.h"
 #include "image/ops/flip.h"
 

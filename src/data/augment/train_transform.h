@@ -12,7 +12,7 @@
 #include "data/augment/random_crop.h"
 #include "data/augment/random_erasing.h"
 #include "data/geometry.h"
-#include "data/sample_key.h"
+#include "data/sampler.h"
 #include "image/evaluation_transform.h"
 #include "image/image.h"
 #include "image/normalise.h"

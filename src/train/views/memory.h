@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "data/sample_key.h"
+#include "data/sampler.h"
 #include "train/distributed/process_group.h"
 #include "train/recipe/recipe.h"
 #include "train/views/knn_loss.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/sample_key.h"
+#include "data/sampler.h"
 #include "models/catalogue.h"
 #include "train/losses.h"
 #include "train/views/dino_loss.h"

@@ -2,7 +2,7 @@
 // images.
 #include <atomic>
 
-#include "data/forwarding_dataset.h"
+#include "data/dataset.h"
 #include "data/loader.h"
 #include "unit/data/memory_dataset.h"
 

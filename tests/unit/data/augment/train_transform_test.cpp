@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/ops/crop.h"
 #include "image/ops/flip.h"
 #include "image/ops/resize.h"

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "data/augment/random.h"
 #include "data/augment/train_transform.h"
 #include "data/loader.h"
 #include "data/open_dataset.h"
+#include "data/random.h"
 #include "unit/data/support.h"
 #include "weights/npy.h"
 
