@@ -38,8 +38,7 @@ std::int64_t side_for(const std::vector<Picture>& pictures) {
     for (const Picture& picture : pictures) {
         if (longest >= kMostSideOfSeveral && pictures.size() > 1) break;
         try {
-            const Image image = picture.read();
-            longest = std::max({longest, image.width, image.height});
+            longest = std::max(longest, picture.longest_side());
         } catch (const Error&) {  // will be named when it is its turn
         }
     }

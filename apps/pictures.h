@@ -1,6 +1,7 @@
 // The images that a command is to look at: files, or some of a data set.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,10 @@ struct Picture {
     std::optional<std::string> label;  // where the data set knows it
     // Decodes it. A folder of photographs need not fit into memory.
     std::function<Image()> read;
+    std::filesystem::path file{};  // empty: the data set has it in a file with others
+
+    // In pixels; of a file by its header alone.
+    std::int64_t longest_side() const;
 };
 
 struct PictureArguments {
