@@ -33,7 +33,7 @@ void on_sweep_signal(int signal) {
 struct SweepWords {
     std::vector<std::string> studies;
     std::string out;
-    std::vector<std::string> defines, records;
+    std::vector<std::string> defines, records, arms;
     std::string shard = "1/1";
     int jobs = 1, niceness = 19;
     bool dry_run = false, retry_failed = false, final = false, json = false;
@@ -54,15 +54,19 @@ std::map<std::string, std::string> defines_of(const SweepWords& words) {
 std::vector<SweepStudy> studies_of(const SweepWords& words) {
     const auto defines = defines_of(words);
     std::vector<SweepStudy> studies;
-    std::set<std::string> names, defined;
+    std::set<std::string> names, defined, arms;
     for (const std::string& file : words.studies) {
         studies.push_back(read_study(file, defines));
         const SweepStudy& study = studies.back();
         if (!names.insert(study.name).second)
             throw UsageError(fmt::format("{}: two studies are called '{}'", file, study.name));
         for (const auto& [name, value] : study.defines) defined.insert(name);
-        plan_runs(study);  // all are checked before the first one runs
+        // All are checked before the first one runs.
+        for (const SweepRun& run : plan_runs(study)) arms.insert(run.arm);
     }
+    for (const std::string& arm : words.arms)
+        if (!arms.contains(arm))
+            throw UsageError(fmt::format("--arm: no study has an arm '{}'", arm));
     for (const auto& [name, value] : defines)
         if (!defined.contains(name))
             throw UsageError(fmt::format("--define {}: no study has it in [define]", name));
@@ -73,6 +77,7 @@ SweepOptions options_of(const SweepWords& words) {
     SweepOptions options;
     options.out = words.out;
     options.records.assign(words.records.begin(), words.records.end());
+    options.arms = words.arms;
     options.jobs = words.jobs;
     options.niceness = words.niceness;
     options.retry_failed = words.retry_failed;
@@ -207,6 +212,8 @@ void add_sweep(CLI::App& command, const Invocation& invocation) {
     command.add_option("--shard", words->shard, "Only this part of the runs, for several machines")
         ->type_name("I/N")
         ->capture_default_str();
+    add_repeatable(command, "--arm", words->arms, "Only this arm for now; may be repeated")
+        ->type_name("NAME");
     command.add_option("--nice", words->niceness, "Niceness of the runs; 0: that of this command")
         ->check(CLI::Range(0, 19))
         ->capture_default_str();

@@ -242,7 +242,7 @@ ChildRun::State ChildRun::fail(RunStatus status, std::string reason) {
 
 // The test set first, then the further ones.
 ChildRun::State ChildRun::next_test() {
-    test_ = test_ ? *test_ + 1 : 0;
+    test_ = test_ ? *test_ + 1 : study_.test.empty() ? 1 : 0;
     if (*test_ > study_.evals.size()) return State::recorded;
     std::vector<std::string> words{"eval", "--weights", (folder_ / "last.safetensors").string(),
                                    "--json"};

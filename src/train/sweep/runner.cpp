@@ -86,6 +86,9 @@ private:
     bool waits() const { return std::ranges::find(places_, Place::elsewhere) != places_.end(); }
 
     bool is_ours(std::size_t i) const {
+        if (!options_.arms.empty() &&
+            std::ranges::find(options_.arms, runs_[i].arm) == options_.arms.end())
+            return false;
         return int(i % std::size_t(options_.shards)) == options_.shard - 1;
     }
 
@@ -306,10 +309,7 @@ double cost_of(const RunRecord& record) {
 
 std::optional<double> score_of(const SweepStudy& study, const RunRecord& record,
                                const std::string& score) {
-    if (!record.ok()) {
-        if (score == "top1") return study.chance;
-        return score.ends_with("stable") ? 0 : std::optional<double>();
-    }
+    if (!record.ok()) return score == "stable" ? 0 : study.chance;
     const auto found = record.scores.find(score);
     if (found == record.scores.end() || !std::isfinite(found->second)) return std::nullopt;
     return found->second;

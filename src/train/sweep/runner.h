@@ -26,7 +26,8 @@ struct SweepOptions {
     std::filesystem::path out;
     std::vector<std::filesystem::path> records;  // kept elsewhere
     int jobs = 1;
-    int shard = 1, shards = 1;  // run number i belongs to shard i modulo shards
+    int shard = 1, shards = 1;      // run number i belongs to shard i modulo shards
+    std::vector<std::string> arms;  // only these now; empty: all
     int niceness = 19;
     bool retry_failed = false;
     bool final = false;  // after tuning, also the runs that the test images judge

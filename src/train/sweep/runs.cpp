@@ -321,6 +321,8 @@ void check_contrasts(const SweepStudy& study, const std::vector<SweepRun>& runs)
 
 bool is_tuned(const SweepStudy& study, const ExpandedArm& arm) {
     if (!study.tune) return false;
+    if (!arm.arm.tune.empty()) return true;
+    if (study.tune->factors.empty()) return false;
     return study.tune->arms.empty() ||
            std::ranges::find(study.tune->arms, arm.arm.name) != study.tune->arms.end();
 }
@@ -332,10 +334,11 @@ SettingList as_list(const StudySettings& settings) {
 }
 
 // The points of the grid that are tried; of a random search, in an order that only the seed knows.
-std::vector<StudySettings> candidates(const SweepStudy& study, const std::string& arm) {
-    std::vector<StudySettings> all = combinations(study, study.tune->factors);
+std::vector<StudySettings> candidates(const SweepStudy& study, const ExpandedArm& arm) {
+    std::vector<StudySettings> all =
+        combinations(study, arm.arm.tune.empty() ? study.tune->factors : arm.arm.tune);
     if (study.tune->search != TuneSearch::random) return all;
-    RandomStream random(std::uint64_t(study.tune->seed), "sweep tune " + arm);
+    RandomStream random(std::uint64_t(study.tune->seed), "sweep tune " + arm.arm.name);
     for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.bits() % i]);
     all.resize(std::min(all.size(), std::size_t(study.tune->tries)));
     return all;
@@ -400,7 +403,7 @@ std::optional<std::vector<StudySettings>> walk_rounds(const SweepStudy& study, c
                                                       const ExpandedArm& arm,
                                                       const std::map<std::string, double>& scores,
                                                       const Use& use) {
-    std::vector<StudySettings> points = candidates(study, arm.arm.name);
+    std::vector<StudySettings> points = candidates(study, arm);
     for (int i = 0; i < rounds_of(study); ++i) {
         const TuneRound round = tune_round(study, base, arm, i, points);
         use(round);
@@ -462,7 +465,7 @@ std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choi
             if (is_tuned(study, arm)) {
                 const auto found = choices.find(arm.arm.name);
                 choice = found != choices.end() ? found->second
-                                                : as_list(candidates(study, arm.arm.name).front());
+                                                : as_list(candidates(study, arm).front());
             }
             SweepRun run = make_run(study, base, arm, seed, choice, false);
             bool skipped = false;

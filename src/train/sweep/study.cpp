@@ -235,7 +235,7 @@ std::vector<std::int64_t> seeds_of(const StudyReader& reader, const TomlNode& no
 }
 
 StudyArm arm_of(const StudyReader& reader, const TomlNode& root) {
-    reader.only(root, {"name", "settings", "seeds", "needs"}, "arm.");
+    reader.only(root, {"name", "settings", "seeds", "needs", "tune"}, "arm.");
     StudyArm arm;
     arm.line = root.line;
     reader.text(root, "name", arm.name);
@@ -249,6 +249,8 @@ StudyArm arm_of(const StudyReader& reader, const TomlNode& root) {
     if (const TomlNode* node = reader.find(root, "settings"))
         arm.settings = reader.settings(reader.table("arm.settings", *node));
     if (const TomlNode* node = reader.find(root, "seeds")) arm.seeds = seeds_of(reader, *node);
+    if (const TomlNode* node = reader.find(root, "tune"))
+        arm.tune = factors_of(reader, reader.table("arm.tune", *node));
     if (const TomlNode* node = reader.find(root, "needs")) {
         reader.only(reader.table("arm.needs", *node), {"arm", "score", "least"}, "arm.needs.");
         StudyNeed need{{}, "top1", 0};
@@ -316,7 +318,6 @@ StudyTune tune_of(const StudyReader& reader, const TomlNode& root) {
         tune.factors = factors_of(reader, reader.table("tune.keys", *node));
     for (const TomlNode& node : reader.tables(root, "together"))
         tune.factors.push_back(together_of(reader, node));
-    if (tune.factors.empty()) reader.fail(root.line, "tune.keys: expected at least one key");
     if (const TomlNode* node = reader.find(root, "arms"))
         for (const TomlNode& item : reader.items("tune.arms", *node))
             tune.arms.push_back(reader.value("tune.arms", item));
@@ -373,9 +374,6 @@ void read_data(const StudyReader& reader, const TomlNode& root, SweepStudy& stud
     reader.text(*data, "val", study.val);
     reader.text(*data, "test", study.test);
     reader.flag(*data, "halves", study.halves);
-    for (const char* key : {"train", "test"})
-        if ((key[1] == 'r' ? study.train : study.test).empty())
-            reader.fail(data->line, fmt::format("data.{}: expected a data set", key));
     if (const TomlNode* evals = reader.find(*data, "eval"))
         for (const auto& [name, words] : reader.table("data.eval", *evals).members) {
             std::vector<std::string> list;
@@ -383,6 +381,9 @@ void read_data(const StudyReader& reader, const TomlNode& root, SweepStudy& stud
                 list.push_back(reader.value("data.eval." + name, word));
             study.evals.emplace_back(name, std::move(list));
         }
+    if (study.train.empty()) reader.fail(data->line, "data.train: expected a data set");
+    if (study.test.empty() && study.evals.empty())
+        reader.fail(data->line, "data.test: expected a data set");
 }
 
 void check_arms(const StudyReader& reader, const SweepStudy& study) {
@@ -399,6 +400,11 @@ void check_arms(const StudyReader& reader, const SweepStudy& study) {
                     printable(arm.need->arm),
                     nearest_names(arm.need->arm,
                                   std::vector<std::string>(names.begin(), names.end()), 1)[0]));
+    const bool tunes =
+        std::ranges::any_of(study.arms, [](const StudyArm& arm) { return !arm.tune.empty(); });
+    if (study.tune && study.tune->factors.empty() && !tunes)
+        reader.fail(1, "tune.keys: expected at least one key");
+    if (!study.tune && tunes) reader.fail(1, "tune: expected [tune], as an arm has a grid");
     std::set<std::string> contrasts;
     for (const StudyContrast& contrast : study.contrasts)
         if (!contrasts.insert(contrast.name).second)

@@ -41,6 +41,7 @@ struct StudyArm {
     StudySettings settings;
     std::vector<std::int64_t> seeds;  // of its own; empty: those of the study
     std::optional<StudyNeed> need;
+    std::vector<StudyFactor> tune;  // a grid of its own; empty: that of the study
     std::int64_t line = 0;
 };
 
@@ -79,7 +80,8 @@ struct SweepStudy {
     std::string file, title, recipe;
     std::map<std::string, std::string> defines;
     StudySettings settings;
-    std::string train, val = "none", test;  // data sets
+    std::string train, val = "none";  // data sets
+    std::string test;                 // may be empty where there are evals
     // Further words for `cait eval`, whose scores are called NAME.top1 and so on.
     std::vector<std::pair<std::string, std::vector<std::string>>> evals;
     bool halves = false;  // also score the even and the odd images of the test set
@@ -89,7 +91,7 @@ struct SweepStudy {
     std::vector<std::int64_t> seeds;
     std::vector<StudyContrast> contrasts;
     double budget_hours = 0;  // 0: none
-    double chance = 0;        // what top1 of a run that failed counts as
+    double chance = 0;        // what a score of a run that failed counts as
     std::optional<StudyTune> tune;
 
     std::string fill(const std::string& text) const;  // "${H}" by its value
