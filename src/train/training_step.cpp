@@ -64,7 +64,7 @@ ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64
     return part;
 }
 
-TorchTensors tensors_of(const Targets& targets, at::Device device) {
+TorchTensors target_tensors(const Targets& targets, at::Device device) {
     TorchTensors tensors;
     for (const auto& [name, target] : targets) tensors.emplace(name, to_torch(target).to(device));
     return tensors;
@@ -169,7 +169,7 @@ std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
 ObjectiveBatch TrainingStep::tensors_of(Batch& batch) const {
     const auto count = std::int64_t(batch.size);
     ObjectiveBatch whole;
-    whole.targets = cait::tensors_of(batch.targets, device_);
+    whole.targets = target_tensors(batch.targets, device_);
     whole.keys = batch.keys;
     whole.epoch = batch.position.epoch;
     if (batch.views.empty()) whole.views = {{to_torch(batch.images()).to(device_), 1}};
@@ -241,7 +241,7 @@ void TrainingStep::rehearse(std::int64_t images) {
     for (const TargetPtr& target : targets_) target->prepare(std::size_t(images), targets);
     for (auto& [name, tensor] : targets) tensor = Tensor::zeros(tensor.dtype(), tensor.shape());
     for (const TargetPtr& target : targets_) target->collate({}, targets);
-    part.batch.targets = cait::tensors_of(targets, device_);
+    part.batch.targets = target_tensors(targets, device_);
     part.batch.keys = keys;
     for (const ViewGroup& group : views_)
         part.batch.views.push_back(
