@@ -98,12 +98,7 @@ Weight Compiler::weight(std::size_t i) const {
         throw Error(fmt::format("[{}] {}: expected input {} to be a weight ({})",
                                 op_name(node_->op), node_->name, i, location_text(node_->where)));
     const ParamSpec& spec = graph_.params[param->index];
-    const auto found = weights_.find(spec.name);
-    if (found == weights_.end()) throw Error(fmt::format("[param] no weights for '{}'", spec.name));
-    if (found->second.shape() != spec.shape)
-        throw Error(fmt::format("[param] {}: expected {}, found {}", spec.name,
-                                spec.shape.to_string(), found->second.shape().to_string()));
-    return {spec.name, convert(found->second, DType::f32)};
+    return {spec.name, convert(weight_of(spec, weights_), DType::f32)};
 }
 
 const float* Compiler::weight_floats(std::size_t i) const {

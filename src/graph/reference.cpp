@@ -31,15 +31,6 @@ Tensor compute_node(const Node& node, op::Tensors inputs, const Shape& shape) {
         node.op);
 }
 
-const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights) {
-    const auto found = weights.find(spec.name);
-    if (found == weights.end()) throw Error(fmt::format("[param] no weights for '{}'", spec.name));
-    if (found->second.shape() != spec.shape)
-        throw Error(fmt::format("[param] {}: expected {}, found {}", spec.name,
-                                spec.shape.to_string(), found->second.shape().to_string()));
-    return found->second;
-}
-
 }  // namespace
 
 std::map<std::string, Tensor> run_reference(const Graph& graph, const NamedInputs<Tensor>& inputs,
