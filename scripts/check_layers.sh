@@ -66,9 +66,9 @@ function check_ours(layer, path,    part, other) {
 }
 
 function check_foreign(layer, path, file,    torch_file) {
-    torch_file = (layer == "train" && file !~ /^src\/train\/recipe\//) || (layer == "apps" && file ~ /[^\/]*torch[^\/]*$/)
+    torch_file = (layer == "train" && file !~ /^src\/train\/(recipe|sweep)\//) || (layer == "apps" && file ~ /[^\/]*torch[^\/]*$/)
     if (path ~ /^(torch|ATen|c10|caffe2)\// && !torch_file)
-        report("only train (but for its recipe/) and apps/*torch* include LibTorch")
+        report("only train (but for its recipe/ and sweep/) and apps/*torch* include LibTorch")
     else if (path ~ /^(oneapi\/)?dnnl/ && file !~ /^src\/train\/torch\//)
         report("only src/train/torch includes oneDNN")
     else if (path ~ /^curl\// && file !~ /^src\/system\/download\//) report("only src/system/download includes libcurl")
