@@ -1,6 +1,7 @@
 // `cait sweep`: the runs of a study, their records and what they show.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -83,7 +84,6 @@ SweepOptions options_of(const SweepWords& words) {
     options.retry_failed = words.retry_failed;
     options.final = words.final;
     options.stop = [] { return int(sweep_stop); };
-    options.report = [](const std::string& line) { print_error("{}\n", line); };
     const std::size_t slash = words.shard.find('/');
     const auto number = [](const std::string& text) {
         return !text.empty() && text.size() < 6 &&
@@ -147,8 +147,10 @@ void print_results(const SweepWords& words, const std::vector<SweepStudyResult>&
         write_out(sweep_text(results));
 }
 
-// One bar per study: what runs, how long it has taken and will take.
+// A bar on a terminal: what runs, how long it has taken and will take. A log has the lines of
+// finished runs.
 void show(std::optional<Progress>& bar, const SweepStudy& study, const SweepProgress& progress) {
+    if (::isatty(STDERR_FILENO) != 1) return;
     if (!bar) bar.emplace(study.name, "runs");
     bar->update(
         progress.done + 1, progress.total + 1,
@@ -162,11 +164,15 @@ void run_sweep(const SweepWords& words, const Invocation& invocation) {
     SweepOptions options = options_of(words);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, on_sweep_signal);
     if (words.dry_run) return dry_run(studies, options);
+    std::optional<Progress> bar;
+    options.report = [&](const std::string& line) {
+        bar.reset();
+        print_error("{}\n", line);
+    };
     std::vector<std::vector<std::string>> notes;
     std::size_t left = 0;
     if (words.table.empty()) {
         for (const SweepStudy& study : studies) {
-            std::optional<Progress> bar;
             options.progress = [&](const SweepProgress& progress) { show(bar, study, progress); };
             const SweepOutcome outcome = run_study(study, options);
             bar.reset();

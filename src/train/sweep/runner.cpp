@@ -62,10 +62,10 @@ public:
                 stop_and_wait();
                 break;
             }
-            start_runs();
-            if (active_.empty() && !waits()) break;
-            wait_for_news();
             try {
+                start_runs();
+                if (active_.empty() && !waits()) break;
+                wait_for_news();
                 look_after_runs();
             } catch (...) {
                 stop_and_wait();
@@ -121,6 +121,7 @@ private:
     }
 
     bool retries(const RunRecord& record) const { return !record.ok() && options_.retry_failed; }
+
     // Whether what it learns from is there, and good enough.
     bool is_ready(std::size_t i) {
         for (const std::size_t other : runs_[i].after) {
@@ -218,15 +219,21 @@ private:
         store_.write(runs_[i], record);
         records_[i] = record;
         places_[i] = Place::done;
+        options_.report(line_of(i, record));
+    }
+
+    // "a-patches: 3 of 18 linear-1: top-1 41.20 % in 8.1 min; 0.4 h so far, 2.0 h to come".
+    std::string line_of(std::size_t i, const RunRecord& record) const {
         const auto top1 = record.scores.find("top1");
-        options_.report(fmt::format(
-            "{}: {} of {} {}: {} in {:.1f} min", study_.name,
-            std::ranges::count(places_, Place::done), runs_.size(), runs_[i].name(),
-            record.ok() ? top1 == record.scores.end()
-                              ? std::string("done")
-                              : fmt::format("top-1 {:.2f} %", 100 * top1->second)
-                        : fmt::format("{} ({})", status_name(record.status), record.reason),
-            record.seconds / 60));
+        std::string what = "done";
+        if (!record.ok())
+            what = fmt::format("{} ({})", status_name(record.status), record.reason);
+        else if (top1 != record.scores.end())
+            what = fmt::format("top-1 {:.2f} %", 100 * top1->second);
+        return fmt::format("{}: {} of {} {}: {} in {:.1f} min; {:.1f} h so far, {:.1f} h to come",
+                           study_.name, std::ranges::count(places_, Place::done), runs_.size(),
+                           runs_[i].name(), what, record.seconds / 60, cost() / 3600,
+                           seconds_left().value_or(0) / 3600);
     }
 
     void stop_children() const {
