@@ -10,7 +10,6 @@
 #include "data_open.h"
 #include "image/codec/decode.h"
 #include "image_list.h"
-#include "models/top_answers.h"
 #include "output.h"
 #include "system/file_bytes.h"
 
@@ -72,19 +71,6 @@ DatasetPtr PictureArguments::drawn() const {
 std::string label_for(const Model& model, const std::string& label) {
     if (std::ranges::find(model.classes(), label) != model.classes().end()) return label;
     return imagenet_name(label).value_or(label);
-}
-
-std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
-                                        std::size_t count) {
-    std::vector<Prediction> predictions;
-    for (const auto& [number, probability] : top_answers(logits, count)) {
-        const auto index = std::size_t(number);
-        predictions.push_back({index,
-                               index < model.classes().size() ? model.classes()[index]
-                                                              : fmt::format("class {}", index),
-                               probability});
-    }
-    return predictions;
 }
 
 }  // namespace cait::app

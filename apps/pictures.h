@@ -40,14 +40,4 @@ struct PictureArguments {
 // A data set's name for a class as the model has it: ImageNet's folders are WordNet ids.
 std::string label_for(const Model& model, const std::string& label);
 
-struct Prediction {
-    std::size_t index = 0;
-    std::string name;  // of the class, or its number
-    double probability = 0;
-};
-
-// The most likely classes of one image, most likely first.
-std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
-                                        std::size_t count);
-
 }  // namespace cait::app

@@ -14,6 +14,7 @@
 #include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/finite_logits.h"
+#include "models/top_answers.h"
 #include "output.h"
 #include "predict.h"
 #include "prediction_output.h"
@@ -103,7 +104,8 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
                 const auto index = std::size_t(batch->keys[i].sample);
                 check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
                                                                    subject.images->name(index)));
-                const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
+                const auto answers =
+                    named_answers(model.classes(), row_of(logits, i), arguments.top);
                 output.add(subject.images->name(index), subject.labels[index], answers);
                 score.add(subject.labels[index], answers.front().name);
             }

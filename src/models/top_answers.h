@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "cait/classifier.h"
 
 namespace cait {
 
@@ -16,5 +19,9 @@ struct RankedClass {
 
 // At most `count` of them, likeliest first, of equals the first class. `logits` are finite.
 std::vector<RankedClass> top_answers(std::span<const float> logits, std::size_t count);
+
+// The same with the names of the classes, or "class INDEX" where there are none.
+std::vector<Answer> named_answers(const std::vector<std::string>& classes,
+                                  std::span<const float> logits, std::size_t count);
 
 }  // namespace cait

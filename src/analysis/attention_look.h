@@ -7,18 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "attend.h"
+#include "cait/classifier.h"
 #include "image/ops/resize.h"
 #include "image/preparer.h"
 #include "models/attention_map.h"
 #include "models/class_layers.h"
+#include "models/executor.h"
 #include "system/memory_budget.h"
 
-namespace cait::app {
+namespace cait {
+
+// What is to be drawn of a model's attention.
+struct AttentionRequest {
+    std::string map = "class";       // or rollout
+    std::string layer{};             // N, all, last; empty: the usual one of each model
+    std::string style = "saliency";  // or heat, map
+    bool heads = false;
+};
 
 struct LookMap {
     std::optional<std::int64_t> layer;  // none: rollout
-    std::optional<Prediction> of;       // where each class has a map of its own
+    std::optional<Answer> of;           // where each class has a map of its own
     AttentionMap mean;                  // of the heads
     std::vector<AttentionMap> heads;    // each; of a rollout the one that there is
 
@@ -26,8 +35,8 @@ struct LookMap {
 };
 
 struct Look {
-    std::vector<Prediction> classes;  // above 10 %, at least one; none of a backbone
-    Box seen;                         // of the photograph, in its pixels
+    std::vector<Answer> classes;  // above 10 %, at least one; none of a backbone
+    Box seen;                     // of the photograph, in its pixels
     std::vector<LookMap> maps;
 };
 
@@ -36,7 +45,8 @@ class Looker {
 public:
     // Throws UsageError where the model has not what was asked for.
     Looker(std::string name, const std::string& weights, Model model,
-           const AttendArguments& arguments, std::size_t capacity);
+           std::unique_ptr<Executor> executor, const AttentionRequest& request,
+           std::size_t capacity);
 
     const std::string& name() const { return name_; }
     const std::string& weights() const { return weights_; }
@@ -50,7 +60,7 @@ public:
 private:
     Tensor prepared(std::size_t first, std::size_t count) const;
     std::vector<LookMap> class_maps(std::size_t image, const std::map<std::string, Tensor>& outputs,
-                                    const std::vector<Prediction>& top) const;
+                                    const std::vector<Answer>& top) const;
 
     std::string name_, weights_;
     Model model_;
@@ -65,4 +75,4 @@ private:
     std::vector<Box> seen_;  // of each
 };
 
-}  // namespace cait::app
+}  // namespace cait

@@ -1,11 +1,11 @@
-#include "attend_numbers.h"
+#include "analysis/attention_numbers.h"
 
 #include <algorithm>
 
 #include "weights/npy.h"
 #include "weights/safetensors.h"
 
-namespace cait::app {
+namespace cait {
 
 void RawMaps::add(const Seen& seen) {
     ++images_;
@@ -58,7 +58,7 @@ nlohmann::json to_json(const Seen& seen, const std::vector<Looker>& models) {
     if (seen.label) json["label"] = *seen.label;
     for (std::size_t m = 0; m < models.size(); ++m) {
         nlohmann::json predictions = nlohmann::json::array(), maps = nlohmann::json::array();
-        for (const Prediction& one : seen.looks[m].classes)
+        for (const Answer& one : seen.looks[m].classes)
             predictions.push_back(
                 {{"label", one.name}, {"index", one.index}, {"score", one.probability}});
         for (const LookMap& map : seen.looks[m].maps) maps.push_back(to_json(map));
@@ -70,4 +70,4 @@ nlohmann::json to_json(const Seen& seen, const std::vector<Looker>& models) {
     return json;
 }
 
-}  // namespace cait::app
+}  // namespace cait

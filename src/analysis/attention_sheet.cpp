@@ -1,4 +1,4 @@
-#include "attend_sheet.h"
+#include "analysis/attention_sheet.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "image/draw/draw.h"
 #include "image/draw/heat_map.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
@@ -23,7 +23,7 @@ Image drawn(const Seen& seen, const Box& own, const AttentionMap& map, const std
 // A line for each class above 10 %; a long name is cut, not its probability.
 std::string answers(const Look& look) {
     std::string text;
-    for (const Prediction& one : look.classes)
+    for (const Answer& one : look.classes)
         text += fmt::format("\n{:.1f} % {}", 100 * one.probability, one.name);
     return text;
 }
@@ -48,36 +48,36 @@ std::string map_caption(const LookMap& map, std::int64_t head, bool with_layer) 
 
 }  // namespace
 
-std::int64_t columns_of(const Seen& seen, const AttendArguments& arguments) {
+std::int64_t columns_of(const Seen& seen, const AttentionRequest& request) {
     std::size_t maps = 0, heads = 0;
     for (const Look& look : seen.looks) {
         maps += look.maps.size();
         for (const LookMap& map : look.maps) heads = std::max(heads, map.heads.size());
     }
-    return std::int64_t(arguments.heads ? heads + 2 : maps + 1);
+    return std::int64_t(request.heads ? heads + 2 : maps + 1);
 }
 
 std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& models,
-                                const AttendArguments& arguments) {
-    const auto columns = std::size_t(columns_of(seen, arguments));
+                                const AttentionRequest& request) {
+    const auto columns = std::size_t(columns_of(seen, request));
     const SheetTile photo{seen.photo, photo_caption(seen, models)};
     std::vector<SheetTile> tiles;
-    if (!arguments.heads) tiles.push_back(photo);
+    if (!request.heads) tiles.push_back(photo);
     for (std::size_t m = 0; m < models.size(); ++m) {
         const Look& look = seen.looks[m];
         for (std::size_t i = 0; i < look.maps.size(); ++i) {
             const LookMap& map = look.maps[i];
             const auto add = [&](const AttentionMap& values, std::int64_t head) {
                 // The model's name and answers stand once, where there are several models.
-                const bool first = models.size() > 1 && head < 0 && (i == 0 || arguments.heads);
-                tiles.push_back({drawn(seen, look.seen, values, arguments.style),
+                const bool first = models.size() > 1 && head < 0 && (i == 0 || request.heads);
+                tiles.push_back({drawn(seen, look.seen, values, request.style),
                                  (first ? models[m].name() + "\n" : "") +
                                      map_caption(map, head, !map.of || look.maps.size() > 3) +
                                      (first ? answers(look) : "")});
             };
-            if (arguments.heads) tiles.push_back(photo);
+            if (request.heads) tiles.push_back(photo);
             add(map.mean, -1);
-            if (!arguments.heads) continue;
+            if (!request.heads) continue;
             for (std::size_t head = 0; head < map.heads.size(); ++head)
                 add(map.heads[head], std::int64_t(head));
             // Another model may have more heads.
@@ -88,7 +88,7 @@ std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& mod
     return tiles;
 }
 
-SheetStyle sheet_style(const AttendArguments& arguments, const std::vector<Looker>& models,
+SheetStyle sheet_style(const AttentionRequest& request, const std::vector<Looker>& models,
                        std::int64_t side, std::int64_t photographs, std::int64_t columns) {
     constexpr std::int64_t kPixelsPerScale = 200;  // about 30 letters under a picture
     SheetStyle style;
@@ -98,9 +98,9 @@ SheetStyle sheet_style(const AttendArguments& arguments, const std::vector<Looke
     const std::int64_t least = side < 160 ? 1 : 2;  // as a sheet has them otherwise
     style.text_scale =
         int(std::clamp<std::int64_t>((side + kPixelsPerScale / 2) / kPixelsPerScale, least, 16));
-    style.title = arguments.map == "rollout" ? "attention rollout" : "class attention";
+    style.title = request.map == "rollout" ? "attention rollout" : "class attention";
     if (models.size() == 1) style.title = models[0].name() + ": " + style.title;
     return style;
 }
 
-}  // namespace cait::app
+}  // namespace cait
