@@ -16,7 +16,6 @@
 #include "models/describe.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "system/atomic_file.h"
 
 namespace cait::app {

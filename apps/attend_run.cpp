@@ -13,7 +13,6 @@
 #include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "system/file_guard.h"
 
 namespace cait::app {

@@ -14,7 +14,6 @@
 #include "model_arguments.h"
 #include "models/catalogue.h"
 #include "output.h"
-#include "sandboxed.h"
 #include "system/cpu_limit.h"
 #include "system/machine.h"
 

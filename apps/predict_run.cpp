@@ -19,7 +19,6 @@
 #include "predict.h"
 #include "prediction_output.h"
 #include "progress.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 
