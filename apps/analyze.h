@@ -1,11 +1,6 @@
 // The arguments of `cait analyze`, and what is done with them.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +8,6 @@
 #include "embed_arguments.h"
 #include "models/open_model.h"
 #include "pictures.h"
-#include "report/analysis_report.h"
 
 namespace cait::app {
 
@@ -47,38 +41,6 @@ struct AnalyzeArguments {
     bool asks_features() const;  // for pca, tsne, granularity or separability
     bool asks_models() const;    // for any other
 };
-
-// A model that is looked into.
-struct Subject {
-    OpenedModel opened;
-    std::unique_ptr<Executor> executor;
-    Tensor images;  // prepared, for what is measured inside; empty where none were given
-
-    const Model& model() const { return opened.model; }
-    const std::string& name() const { return opened.label; }
-};
-
-struct Finding {
-    AnalysisSection section;
-    nlohmann::json numbers;
-};
-
-// An analysis takes the models that it fits; `subjects` are all that there are. One that fits none
-// of them throws UsageError with the reason.
-Finding analyze_residual(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_layerscale(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_filters(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_tokens(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_similarity(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_resolution(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_crop(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_cost(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-Finding analyze_second(const AnalyzeArguments& arguments, std::vector<Subject>& subjects);
-
-// Calls measure(subject) for each. One that an analysis does not fit is left out with a line on
-// stderr; when all are, the first reason is thrown.
-void for_fitting(const std::string& what, std::vector<Subject>& subjects,
-                 const std::function<void(Subject&)>& measure);
 
 // What a model is called: NAME of NAME=FILE, and where several share it the file with it.
 struct ModelLabel {

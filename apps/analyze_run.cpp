@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <functional>
 
+#include "analysis/model_analyses.h"
 #include "analyze_features.h"
 #include "base/version.h"
+#include "kernels/precision_names.h"
 #include "model_arguments.h"
 #include "models/describe.h"
 #include "output.h"
-#include "sandboxed.h"
+#include "progress.h"
 #include "system/atomic_file.h"
 
 namespace cait::app {
@@ -35,7 +37,7 @@ enum class Needs { nothing, images, labels, second };
 struct Analysis {
     const char* name;
     Needs needs;
-    Finding (*find)(const AnalyzeArguments&, std::vector<Subject>&);
+    Finding (*find)(const AnalysisRequest&, std::vector<AnalysedModel>&);
 };
 
 constexpr std::array<Analysis, 9> kAnalysisSteps = {{
@@ -68,40 +70,48 @@ std::string missing(const Analysis& analysis, const AnalyzeArguments& arguments)
 }
 
 // The pictures that were given, as each model wants them.
-void prepare_images(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
+void prepare_images(const AnalyzeArguments& arguments, std::vector<AnalysedModel>& subjects) {
     if (arguments.pictures.files.empty() && arguments.pictures.data.empty()) return;
     std::vector<Image> images;
     for (const Picture& picture : arguments.pictures.list()) images.push_back(picture.read());
-    for (Subject& subject : subjects)
+    for (AnalysedModel& subject : subjects)
         subject.images =
-            preparer_of(subject.model()).batch(images.size(), [&](std::size_t i) -> const Image& {
+            preparer_of(subject.model).batch(images.size(), [&](std::size_t i) -> const Image& {
                 return images[i];
             });
 }
 
-std::vector<Subject> open_subjects(const AnalyzeArguments& arguments,
-                                   const std::vector<FoundModel>& found) {
-    std::vector<Subject> subjects;
+std::vector<AnalysedModel> open_subjects(const AnalyzeArguments& arguments,
+                                         const std::vector<FoundModel>& found) {
+    std::vector<AnalysedModel> subjects;
     const std::vector<ModelLabel> labels = labels_of(arguments, found);
     for (OpenedModel& one : open_with_notes(found)) {
         if (const ModelLabel& label = labels[subjects.size()]; !label.given.empty())
             one.label = label.unique;
         std::unique_ptr<Executor> executor = make_executor(one.model, arguments.executor);
-        subjects.push_back({std::move(one), std::move(executor), {}});
+        auto at_size = [source = one.source,
+                        preprocessing = one.model.preprocessing()](std::int64_t size) {
+            FoundModel resized = source;
+            resized.words.settings.emplace_back("image_size", std::to_string(size));
+            Model model = open_model(resized).model;
+            model.set_preprocessing(preprocessing);
+            return model;
+        };
+        subjects.push_back({std::move(one.label), one.source.file, std::move(one.model),
+                            std::move(executor), std::move(at_size)});
     }
     return subjects;
 }
 
 std::vector<ReportFact> facts_of(const AnalyzeArguments& arguments,
-                                 const std::vector<Subject>& subjects) {
+                                 const std::vector<AnalysedModel>& subjects) {
     std::vector<ReportFact> facts;
-    for (const Subject& one : subjects) {
-        const ModelInfo info = one.model().info();
-        facts.push_back(
-            {one.name(), fmt::format("{}, {}x{} pixels, {} parameters, {} multiply-adds", info.name,
-                                     info.image_height, info.image_width, count_text(info.params),
-                                     count_text(info.macs))});
-        facts.push_back({"weights", one.opened.source.file});
+    for (const AnalysedModel& one : subjects) {
+        const ModelInfo info = one.model.info();
+        facts.push_back({one.name, fmt::format("{}, {}x{} pixels, {} parameters, {} multiply-adds",
+                                               info.name, info.image_height, info.image_width,
+                                               count_text(info.params), count_text(info.macs))});
+        facts.push_back({"weights", one.file});
     }
     if (!arguments.pictures.data.empty()) facts.push_back({"data", arguments.pictures.data});
     if (!arguments.second.empty()) facts.push_back({"second data", arguments.second});
@@ -113,20 +123,20 @@ std::vector<ReportFact> facts_of(const AnalyzeArguments& arguments,
     return facts;
 }
 
-std::string title_of(const std::vector<Subject>& subjects) {
+std::string title_of(const std::vector<AnalysedModel>& subjects) {
     if (subjects.empty()) return "Models of the catalogue";
     std::string title;
-    for (const Subject& one : subjects) title += (title.empty() ? "" : ", ") + one.name();
+    for (const AnalysedModel& one : subjects) title += (title.empty() ? "" : ", ") + one.name;
     return "Inside " + title;
 }
 
-nlohmann::json models_json(const std::vector<Subject>& subjects) {
+nlohmann::json models_json(const std::vector<AnalysedModel>& subjects) {
     nlohmann::json models = nlohmann::json::array();
-    for (const Subject& one : subjects) {
-        const ModelInfo info = one.model().info();
-        models.push_back({{"name", one.name()},
+    for (const AnalysedModel& one : subjects) {
+        const ModelInfo info = one.model.info();
+        models.push_back({{"name", one.name},
                           {"model", info.name},
-                          {"weights", one.opened.source.file},
+                          {"weights", one.file},
                           {"params", info.params},
                           {"macs", info.macs}});
     }
@@ -161,18 +171,6 @@ void check_analyses(const AnalyzeArguments& arguments) {
         if (const std::string why = missing(*found, arguments); !why.empty())
             throw UsageError(fmt::format("--what {}: {}", name, why));
     }
-}
-
-void for_fitting(const std::string& what, std::vector<Subject>& subjects,
-                 const std::function<void(Subject&)>& measure) {
-    std::vector<std::string> reasons;
-    for (Subject& subject : subjects) try {
-            measure(subject);
-        } catch (const UsageError& error) {
-            reasons.emplace_back(error.what());
-        }
-    if (reasons.size() == subjects.size()) throw UsageError(reasons.at(0));
-    for (const std::string& reason : reasons) print_error("note: {}: left out: {}\n", what, reason);
 }
 
 std::vector<ModelLabel> labels_of(const AnalyzeArguments& arguments,
@@ -218,12 +216,28 @@ std::vector<FoundModel> find_labelled(const AnalyzeArguments& arguments) {
     return found;
 }
 
+AnalysisRequest request_of(const AnalyzeArguments& arguments) {
+    return {.data = arguments.pictures.data,
+            .second = arguments.second,
+            .limit = arguments.limit,
+            .seed = arguments.pictures.seed,
+            .sizes = arguments.sizes,
+            .ratios = arguments.ratios,
+            .reported = arguments.reported,
+            .session = {.precision = precision_of(arguments.executor.precision),
+                        .threads = arguments.executor.threads,
+                        .batch = arguments.executor.batch},
+            .loader_threads = arguments.threads,
+            .observer = terminal_observer()};
+}
+
 // What is measured of models and layer by layer, written to the folder.
 nlohmann::json analyze_models(const AnalyzeArguments& given, const std::vector<FoundModel>& found) {
     AnalyzeArguments arguments = given;
     if (arguments.executor.batch == ExecutorOptions::kBySize) arguments.executor.batch = 16;
-    std::vector<Subject> subjects = open_subjects(arguments, found);
+    std::vector<AnalysedModel> subjects = open_subjects(arguments, found);
     prepare_images(arguments, subjects);
+    const AnalysisRequest request = request_of(arguments);
 
     std::vector<AnalysisSection> sections;
     nlohmann::json numbers{{"models", models_json(subjects)},
@@ -234,7 +248,7 @@ nlohmann::json analyze_models(const AnalyzeArguments& given, const std::vector<F
         try {
             if (const std::string why = missing(analysis, arguments); !why.empty())
                 throw UsageError(why);
-            Finding finding = analysis.find(arguments, subjects);
+            Finding finding = analysis.find(request, subjects);
             numbers["analyses"][name] = std::move(finding.numbers);
             sections.push_back(std::move(finding.section));
         } catch (const UsageError& reason) {

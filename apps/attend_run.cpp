@@ -5,14 +5,14 @@
 #include <filesystem>
 #include <map>
 
-#include "attend_numbers.h"
+#include "analysis/attention_numbers.h"
+#include "attend.h"
 #include "image/codec/encode.h"
 #include "image/draw/draw.h"
 #include "input_files.h"
 #include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "system/file_guard.h"
 
 namespace cait::app {
@@ -26,9 +26,11 @@ constexpr std::int64_t kLeastSide = 224, kMostSide = 4096, kMostSideOfSeveral = 
 std::vector<Looker> lookers_of(const AttendArguments& arguments,
                                const std::vector<FoundModel>& found, std::size_t capacity) {
     std::vector<Looker> lookers;
-    for (OpenedModel& one : open_with_notes(found))
+    for (OpenedModel& one : open_with_notes(found)) {
+        auto executor = make_executor(one.model, arguments.executor);
         lookers.emplace_back(std::move(one.label), one.source.words.weights, std::move(one.model),
-                             arguments, capacity);
+                             std::move(executor), arguments, capacity);
+    }
     return lookers;
 }
 

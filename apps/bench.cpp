@@ -1,6 +1,4 @@
 // `cait bench`: how fast a model is on this machine.
-#include "bench.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +8,12 @@
 #include "cait/error.h"
 #include "command.h"
 #include "data.h"
+#include "engine/bench_model.h"
 #include "executor.h"
 #include "kernels/precision_names.h"
 #include "model_arguments.h"
 #include "models/catalogue.h"
 #include "output.h"
-#include "sandboxed.h"
 #include "system/cpu_limit.h"
 #include "system/machine.h"
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "system/atomic_file.h"
+#include "system/sandbox.h"
 
 namespace cait::app {
 
@@ -80,6 +81,13 @@ void make_folder(const std::string& name) {
     std::error_code error;
     std::filesystem::create_directories(name, error);
     if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
+}
+
+void enter_sandbox_for(const std::vector<std::string>& outputs) {
+    std::vector<std::filesystem::path> writable;
+    for (const std::string& output : outputs)
+        if (!output.empty()) writable.emplace_back(output);
+    enter_sandbox(writable);
 }
 
 namespace {

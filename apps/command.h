@@ -44,6 +44,11 @@ void check_output(const std::filesystem::path& file);
 // Throws Error where it cannot be made; one that is there is fine.
 void make_folder(const std::string& name);
 
+// From here on nothing but `outputs` can be written (empty names are skipped), nothing can be
+// fetched and no program started, see system/sandbox.h. Called after find_model(), when all that
+// remains is to read and to compute.
+void enter_sandbox_for(const std::vector<std::string>& outputs);
+
 // 12034128 → "12.0 M"; 1.4e9 bytes → "1.4 GB".
 std::string count_text(std::int64_t count);
 std::string bytes_text(std::int64_t bytes);

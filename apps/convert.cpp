@@ -10,7 +10,6 @@
 #include "models/catalogue.h"
 #include "models/file_facts.h"
 #include "output.h"
-#include "sandboxed.h"
 #include "weights/checksum.h"
 #include "weights/non_finite.h"
 #include "weights/safetensors.h"

@@ -8,7 +8,6 @@
 #include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "weights/npy.h"
 
 namespace cait::app {

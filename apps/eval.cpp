@@ -6,7 +6,6 @@
 #include "data.h"
 #include "input_files.h"
 #include "model_arguments.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 

@@ -6,7 +6,6 @@
 #include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "search.h"
 
 namespace cait::app {

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluate/index/faiss_index.h"
+#include "evaluate/index/search_sheet.h"
 #include "faiss_guard.h"
+#include "image/codec/encode.h"
 #include "input_files.h"
 #include "model_arguments.h"
 #include "output.h"
-#include "sandboxed.h"
 #include "search.h"
-#include "search_sheet.h"
 #include "system/cpu_limit.h"
 
 namespace cait::app {
@@ -73,7 +73,7 @@ nlohmann::json labels_json(const std::vector<LabelLevel>& levels, std::size_t ro
 }
 
 void print_answers(const SearchArguments& arguments, const EmbeddedSet& queries,
-                   const EmbeddedSet& known, const Answers& answers) {
+                   const EmbeddedSet& known, const FoundNeighbours& answers) {
     nlohmann::json list = nlohmann::json::array();
     for (std::size_t q = 0; q < answers.size(); ++q) {
         nlohmann::json found = nlohmann::json::array();
@@ -114,10 +114,13 @@ void run(const SearchArguments& arguments, const Invocation&) {
     const EmbeddedSet queries = arguments.rows.empty()
                                     ? picture_queries(arguments, found, open, subject)
                                     : row_queries(arguments, open);
-    const Answers answers = open.index.search(queries.vectors, arguments.k, default_threads());
+    const FoundNeighbours answers =
+        open.index.search(queries.vectors, arguments.k, default_threads());
     print_answers(arguments, queries, open.known, answers);
-    if (!arguments.sheet.empty())
-        draw_sheet(arguments, queries, subject.images, open.known, answers);
+    if (arguments.sheet.empty()) return;
+    const SearchSheet sheet{subject.images, arguments.rows, arguments.k, arguments.side};
+    write_image(arguments.sheet, draw_search_sheet(sheet, queries, open.known, answers));
+    print_error("wrote {}\n", arguments.sheet);
 }
 
 }  // namespace cait::app

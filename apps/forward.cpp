@@ -7,7 +7,6 @@
 #include "model_arguments.h"
 #include "models/finite_logits.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "weights/non_finite.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"

@@ -8,7 +8,6 @@
 #include "inspect_summary.h"
 #include "model_arguments.h"
 #include "output.h"
-#include "sandboxed.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
 

@@ -14,11 +14,11 @@
 #include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/finite_logits.h"
+#include "models/top_answers.h"
 #include "output.h"
 #include "predict.h"
 #include "prediction_output.h"
 #include "progress.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 

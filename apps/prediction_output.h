@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/top_answers.h"
-#include "pictures.h"
 
 namespace cait {
 class AtomicFile;

@@ -10,7 +10,6 @@
 #include "model_arguments.h"
 #include "models/describe.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "weights/npy.h"
 
 namespace cait::app {

@@ -12,15 +12,19 @@ find_file(CAIT_TYPEFACE DejaVuSans.ttf REQUIRED PATHS /usr/share/fonts /usr/loca
           PATH_SUFFIXES truetype/dejavu dejavu-sans-fonts dejavu TTF)
 mark_as_advanced(CAIT_TYPEFACE)
 find_package(CURL REQUIRED)
-find_package(DNNL REQUIRED)
 find_package(OpenMP)
-find_package(faiss REQUIRED)
-find_package(Boost 1.74 REQUIRED)  # headers alone: Asio and Beast
-find_package(OpenSSL REQUIRED)
 find_package(Threads REQUIRED)
 # The header alone: the package's own target would make everybody link the shared library.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 mark_as_advanced(TOMLPLUSPLUS_INCLUDE_DIR)
 if(CAIT_TRAIN)
   find_package(Torch REQUIRED)
+  find_package(DNNL REQUIRED)
+endif()
+if(CAIT_SERVE)
+  find_package(Boost 1.74 REQUIRED)  # headers alone: Asio and Beast
+  find_package(OpenSSL REQUIRED)
+endif()
+if(CAIT_FAISS)
+  find_package(faiss REQUIRED)
 endif()

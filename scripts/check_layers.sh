@@ -19,7 +19,7 @@ kernels:  system
 engine:   base system image data graph models kernels
 evaluate: base system image data weights graph models kernels engine
 report:   base system image data evaluate
-analysis: base system image data models kernels evaluate report
+analysis: base system image data weights models kernels engine evaluate report
 train:    base system image data weights graph models kernels engine evaluate report
 serve:    base system image graph models evaluate report
 apps:     *

@@ -51,13 +51,9 @@ ComparedSides::ComparedSides(const Side& queries, const Side& collection,
 DatasetPtr in_classes_of(const Model& model, const std::string& weights, const DatasetPtr& images,
                          const std::string& level, const WorkObserver& observer) {
     try {
-        const DatasetPtr labelled = labelled_at(images, level);
-        DatasetPtr matched =
-            match_classes(labelled, model.classes(),
-                          std::size_t(model.spec().architecture->common().classes), weights);
-        for (std::size_t i = labelled->notes().size(); i < matched->notes().size(); ++i)
-            observer.note(matched->notes()[i]);
-        return matched;
+        return match_classes(labelled_at(images, level), model.classes(),
+                             std::size_t(model.spec().architecture->common().classes), weights,
+                             observer);
     } catch (const Error& error) {
         throw Error(fmt::format("{}: its classifier does not know the classes of level '{}': {}",
                                 weights, level, error.what()));

@@ -1,17 +1,17 @@
-// Measures for `cait bench`.
+#include "engine/bench_model.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "base/philox.h"
-#include "bench.h"
 #include "cait/session.h"
 #include "engine/plan.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
 #include "system/own_memory.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
     return layers;
 }
 
-}  // namespace cait::app
+}  // namespace cait

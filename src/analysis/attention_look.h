@@ -7,15 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "attend.h"
+#include "cait/classifier.h"
 #include "image/ops/resize.h"
 #include "image/preparer.h"
 #include "models/attention_map.h"
 #include "models/class_layers.h"
+#include "models/executor.h"
 #include "models/top_answers.h"
 #include "system/memory_budget.h"
 
-namespace cait::app {
+namespace cait {
+
+// What is to be drawn of a model's attention.
+struct AttentionRequest {
+    std::string map = "class";       // or rollout
+    std::string layer{};             // N, all, last; empty: the usual one of each model
+    std::string style = "saliency";  // or heat, map
+    bool heads = false;
+};
 
 struct LookMap {
     std::optional<std::int64_t> layer;  // none: rollout
@@ -37,7 +46,8 @@ class Looker {
 public:
     // Throws UsageError where the model has not what was asked for.
     Looker(std::string name, const std::string& weights, Model model,
-           const AttendArguments& arguments, std::size_t capacity);
+           std::unique_ptr<Executor> executor, const AttentionRequest& request,
+           std::size_t capacity);
 
     const std::string& name() const { return name_; }
     const std::string& weights() const { return weights_; }
@@ -66,4 +76,4 @@ private:
     std::vector<Box> seen_;  // of each
 };
 
-}  // namespace cait::app
+}  // namespace cait

@@ -1,4 +1,4 @@
-#include "attend_sheet.h"
+#include "analysis/attention_sheet.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "image/draw/draw.h"
 #include "image/draw/heat_map.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
@@ -48,36 +48,36 @@ std::string map_caption(const LookMap& map, std::int64_t head, bool with_layer) 
 
 }  // namespace
 
-std::int64_t columns_of(const Seen& seen, const AttendArguments& arguments) {
+std::int64_t columns_of(const Seen& seen, const AttentionRequest& request) {
     std::size_t maps = 0, heads = 0;
     for (const Look& look : seen.looks) {
         maps += look.maps.size();
         for (const LookMap& map : look.maps) heads = std::max(heads, map.heads.size());
     }
-    return std::int64_t(arguments.heads ? heads + 2 : maps + 1);
+    return std::int64_t(request.heads ? heads + 2 : maps + 1);
 }
 
 std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& models,
-                                const AttendArguments& arguments) {
-    const auto columns = std::size_t(columns_of(seen, arguments));
+                                const AttentionRequest& request) {
+    const auto columns = std::size_t(columns_of(seen, request));
     const SheetTile photo{seen.photo, photo_caption(seen, models)};
     std::vector<SheetTile> tiles;
-    if (!arguments.heads) tiles.push_back(photo);
+    if (!request.heads) tiles.push_back(photo);
     for (std::size_t m = 0; m < models.size(); ++m) {
         const Look& look = seen.looks[m];
         for (std::size_t i = 0; i < look.maps.size(); ++i) {
             const LookMap& map = look.maps[i];
             const auto add = [&](const AttentionMap& values, std::int64_t head) {
                 // The model's name and answers stand once, where there are several models.
-                const bool first = models.size() > 1 && head < 0 && (i == 0 || arguments.heads);
-                tiles.push_back({drawn(seen, look.seen, values, arguments.style),
+                const bool first = models.size() > 1 && head < 0 && (i == 0 || request.heads);
+                tiles.push_back({drawn(seen, look.seen, values, request.style),
                                  (first ? models[m].name() + "\n" : "") +
                                      map_caption(map, head, !map.of || look.maps.size() > 3) +
                                      (first ? answers(look) : "")});
             };
-            if (arguments.heads) tiles.push_back(photo);
+            if (request.heads) tiles.push_back(photo);
             add(map.mean, -1);
-            if (!arguments.heads) continue;
+            if (!request.heads) continue;
             for (std::size_t head = 0; head < map.heads.size(); ++head)
                 add(map.heads[head], std::int64_t(head));
             // Another model may have more heads.
@@ -88,15 +88,15 @@ std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& mod
     return tiles;
 }
 
-SheetStyle sheet_style(const AttendArguments& arguments, const std::vector<Looker>& models,
+SheetStyle sheet_style(const AttentionRequest& request, const std::vector<Looker>& models,
                        std::int64_t side, std::int64_t photographs, std::int64_t columns) {
     SheetStyle style;
     // Where a photograph has a row of two, three of them stand beside each other.
     style.columns = columns > 2 ? columns : std::min<std::int64_t>(6, columns * photographs);
     style.side = side;
-    style.title = arguments.map == "rollout" ? "attention rollout" : "class attention";
+    style.title = request.map == "rollout" ? "attention rollout" : "class attention";
     if (models.size() == 1) style.title = models[0].name() + ": " + style.title;
     return style;
 }
 
-}  // namespace cait::app
+}  // namespace cait

@@ -1,4 +1,4 @@
-#include "attend_look.h"
+#include "analysis/attention_look.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,9 @@
 #include "analysis/rollout.h"
 #include "models/describe.h"
 #include "models/finite_logits.h"
+#include "models/top_answers.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
@@ -28,13 +29,13 @@ std::size_t classes_to_show(const Model& model) {
     return has_map_per_class(model) ? std::size_t(std::min(kMost, classes)) : 1;
 }
 
-std::vector<std::int64_t> wanted_layers(const AttendArguments& arguments, const ClassLayers& has,
+std::vector<std::int64_t> wanted_layers(const AttentionRequest& request, const ClassLayers& has,
                                         const Model& model) {
-    if (arguments.map == "rollout") return {};
-    if (arguments.layer.empty()) return {has.usual()};
-    if (arguments.layer == "all") return has.layers;
-    if (arguments.layer == "last") return {has.layers.back()};
-    const std::int64_t layer = std::stoll(arguments.layer);
+    if (request.map == "rollout") return {};
+    if (request.layer.empty()) return {has.usual()};
+    if (request.layer == "all") return has.layers;
+    if (request.layer == "last") return {has.layers.back()};
+    const std::int64_t layer = std::stoll(request.layer);
     if (std::ranges::find(has.layers, layer) == has.layers.end())
         throw UsageError(fmt::format("--layer {}: {} has the layers {} to {} with a class token",
                                      layer, model.spec().name, has.layers.front(),
@@ -50,15 +51,16 @@ std::string LookMap::name() const {
 }
 
 Looker::Looker(std::string name, const std::string& weights, Model model,
-               const AttendArguments& arguments, std::size_t capacity)
+               std::unique_ptr<Executor> executor, const AttentionRequest& request,
+               std::size_t capacity)
     : name_(std::move(name)),
       weights_(weights),
       model_(std::move(model)),
       preparer_(preparer_of(model_)),
-      executor_(make_executor(model_, arguments.executor)),
+      executor_(std::move(executor)),
       grid_(record(model_.spec()).patch_grid),
       layers_(class_layers(model_.spec())),
-      wanted_(wanted_layers(arguments, layers_, model_)),
+      wanted_(wanted_layers(request, layers_, model_)),
       shown_classes_(classes_to_show(model_)),
       seen_(capacity) {
     if (wanted_.empty() && !layers_.among_patches)
@@ -142,4 +144,4 @@ std::vector<Look> Looker::look(const std::vector<std::string>& names) const {
     return looks;
 }
 
-}  // namespace cait::app
+}  // namespace cait

@@ -1,11 +1,11 @@
-// The maps of `cait attend` as numbers: --raw and --json.
+// Attention maps as numbers: tensors in a file, and JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
-#include "attend_sheet.h"
+#include "analysis/attention_sheet.h"
 
-namespace cait::app {
+namespace cait {
 
 // All maps of each model, [images, maps, heads, height, width] when it is written.
 class RawMaps {
@@ -25,4 +25,4 @@ private:
 
 nlohmann::json to_json(const Seen& seen, const std::vector<Looker>& models);
 
-}  // namespace cait::app
+}  // namespace cait

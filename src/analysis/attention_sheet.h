@@ -1,10 +1,10 @@
 // What models see in a photograph, as the tiles of a contact sheet.
 #pragma once
 
-#include "attend_look.h"
+#include "analysis/attention_look.h"
 #include "image/draw/contact_sheet.h"
 
-namespace cait::app {
+namespace cait {
 
 // What was seen in one photograph.
 struct Seen {
@@ -18,11 +18,11 @@ struct Seen {
 // The photograph, and beside it what each model looks at: one row of columns_of() tiles, and with
 // --heads a row for every map.
 std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& models,
-                                const AttendArguments& arguments);
-std::int64_t columns_of(const Seen& seen, const AttendArguments& arguments);
+                                const AttentionRequest& request);
+std::int64_t columns_of(const Seen& seen, const AttentionRequest& request);
 
 // For the tiles of so many photographs.
-SheetStyle sheet_style(const AttendArguments& arguments, const std::vector<Looker>& models,
+SheetStyle sheet_style(const AttentionRequest& request, const std::vector<Looker>& models,
                        std::int64_t side, std::int64_t photographs, std::int64_t columns);
 
-}  // namespace cait::app
+}  // namespace cait

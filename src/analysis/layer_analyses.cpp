@@ -1,21 +1,21 @@
-// The analyses of `cait analyze` that look inside a model, layer by layer.
+// The analyses that look inside a model, layer by layer.
 #include <fmt/format.h>
 
 #include "analysis/layer_values.h"
 #include "analysis/map_similarity.h"
+#include "analysis/model_analyses.h"
 #include "analysis/patch_filters.h"
-#include "analyze.h"
 #include "report/line_chart.h"
 #include "report/matrix_chart.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
 constexpr BranchKind kKinds[] = {BranchKind::exchange, BranchKind::mlp};
 
-ShownImages shown(const AnalyzeArguments& arguments, const Subject& subject) {
-    return {subject.images, arguments.executor.batch};
+ShownImages shown(const AnalysisRequest& request, const AnalysedModel& subject) {
+    return {subject.images, request.session.batch};
 }
 
 // Two charts over the layers: attention and MLP apart, a line for each model.
@@ -68,7 +68,21 @@ nlohmann::json to_json(const Branch& branch) {
 
 }  // namespace
 
-Finding analyze_residual(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
+void for_fitting(const std::string& what, const AnalysisRequest& request,
+                 std::vector<AnalysedModel>& models,
+                 const std::function<void(AnalysedModel&)>& measure) {
+    std::vector<std::string> reasons;
+    for (AnalysedModel& model : models) try {
+            measure(model);
+        } catch (const UsageError& error) {
+            reasons.emplace_back(error.what());
+        }
+    if (reasons.size() == models.size()) throw UsageError(reasons.at(0));
+    for (const std::string& reason : reasons)
+        request.observer.note(fmt::format("{}: left out: {}", what, reason));
+}
+
+Finding analyze_residual(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     BranchCharts charts("residual", "Share of the residual branches",
                         "norm of what a branch adds / norm of what it is added to");
     Finding finding{
@@ -79,25 +93,25 @@ Finding analyze_residual(const AnalyzeArguments& arguments, std::vector<Subject>
          {},
          {}},
         nlohmann::json::array()};
-    for_fitting("residual", subjects, [&](Subject& subject) {
+    for_fitting("residual", request, models, [&](AnalysedModel& subject) {
         nlohmann::json layers = nlohmann::json::array();
         std::vector<std::pair<Branch, double>> values;
         for (const BranchRatio& one :
-             residual_ratios(subject.model(), *subject.executor, shown(arguments, subject))) {
+             residual_ratios(subject.model, *subject.executor, shown(request, subject))) {
             values.emplace_back(one.branch, one.mean);
             nlohmann::json json = to_json(one.branch);
             json["ratio"] = one.mean;
             json["deviation"] = one.deviation;
             layers.push_back(std::move(json));
         }
-        charts.add(subject.name(), values);
-        finding.numbers.push_back({{"model", subject.name()}, {"branches", std::move(layers)}});
+        charts.add(subject.name, values);
+        finding.numbers.push_back({{"model", subject.name}, {"branches", std::move(layers)}});
     });
     finding.section.figures = charts.figures();
     return finding;
 }
 
-Finding analyze_layerscale(const AnalyzeArguments&, std::vector<Subject>& subjects) {
+Finding analyze_layerscale(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     BranchCharts charts("layerscale", "Weights of the residual branches",
                         "mean of the absolute values over the channels");
     Finding finding{{"LayerScale",
@@ -105,10 +119,10 @@ Finding analyze_layerscale(const AnalyzeArguments&, std::vector<Subject>& subjec
                      {},
                      {}},
                     nlohmann::json::array()};
-    for_fitting("layerscale", subjects, [&](Subject& subject) {
+    for_fitting("layerscale", request, models, [&](AnalysedModel& subject) {
         nlohmann::json layers = nlohmann::json::array();
         std::vector<std::pair<Branch, double>> values;
-        for (const BranchScale& one : layer_scales(subject.model())) {
+        for (const BranchScale& one : layer_scales(subject.model)) {
             values.emplace_back(one.branch, one.mean);
             nlohmann::json json = to_json(one.branch);
             json["mean"] = one.mean;
@@ -116,14 +130,14 @@ Finding analyze_layerscale(const AnalyzeArguments&, std::vector<Subject>& subjec
             json["most"] = one.most;
             layers.push_back(std::move(json));
         }
-        charts.add(subject.name(), values);
-        finding.numbers.push_back({{"model", subject.name()}, {"branches", std::move(layers)}});
+        charts.add(subject.name, values);
+        finding.numbers.push_back({{"model", subject.name}, {"branches", std::move(layers)}});
     });
     finding.section.figures = charts.figures();
     return finding;
 }
 
-Finding analyze_filters(const AnalyzeArguments&, std::vector<Subject>& subjects) {
+Finding analyze_filters(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     Finding finding{
         {"Filters across patches",
          "Rows of the matrices that mix patches, those of the 6x6 central ones, each as "
@@ -134,12 +148,12 @@ Finding analyze_filters(const AnalyzeArguments&, std::vector<Subject>& subjects)
          {}},
         nlohmann::json::array()};
     std::size_t number = 0;
-    for_fitting("filters", subjects, [&](Subject& subject) {
+    for_fitting("filters", request, models, [&](AnalysedModel& subject) {
         const std::string which = ++number == 1 ? "" : fmt::format("-{}", number);
         std::vector<TileGroup> groups;
-        for (PatchFilters& one : patch_filters(subject.model()))
+        for (PatchFilters& one : patch_filters(subject.model))
             groups.push_back({fmt::format("layer {}", one.layer), std::move(one.tiles)});
-        LineChart chart{.title = subject.name() + ": sparsity of the matrices",
+        LineChart chart{.title = subject.name + ": sparsity of the matrices",
                         .x_label = "layer",
                         .unit = ChartUnit::percent,
                         .from_zero = true,
@@ -148,7 +162,7 @@ Finding analyze_filters(const AnalyzeArguments&, std::vector<Subject>& subjects)
                         .name = "sparsity" + which,
                         .y_label = "share of numbers below 5 % of the largest"};
         nlohmann::json layers = nlohmann::json::array();
-        for (const LayerSparsity& one : matrix_sparsity(subject.model())) {
+        for (const LayerSparsity& one : matrix_sparsity(subject.model)) {
             const double values[] = {one.patches, one.first, one.second};
             for (std::size_t i = 0; i < 3; ++i)
                 chart.series[i].points.emplace_back(double(one.layer), values[i]);
@@ -158,15 +172,15 @@ Finding analyze_filters(const AnalyzeArguments&, std::vector<Subject>& subjects)
                               {"mlp_second", one.second}});
         }
         finding.section.figures.push_back(tile_figure("filters" + which,
-                                                      subject.name() + ": filters across patches",
+                                                      subject.name + ": filters across patches",
                                                       "rows of the central patches", groups));
         finding.section.figures.push_back(line_figure(chart));
-        finding.numbers.push_back({{"model", subject.name()}, {"sparsity", std::move(layers)}});
+        finding.numbers.push_back({{"model", subject.name}, {"sparsity", std::move(layers)}});
     });
     return finding;
 }
 
-Finding analyze_tokens(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
+Finding analyze_tokens(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     LineChart chart{.title = "Class and distillation token",
                     .x_label = "blocks gone through",
                     .unit = ChartUnit::number,
@@ -182,19 +196,19 @@ Finding analyze_tokens(const AnalyzeArguments& arguments, std::vector<Subject>& 
                      {},
                      {}},
                     nlohmann::json::array()};
-    for_fitting("tokens", subjects, [&](Subject& subject) {
+    for_fitting("tokens", request, models, [&](AnalysedModel& subject) {
         const std::vector<double> cosines =
-            token_cosines(subject.model(), *subject.executor, shown(arguments, subject));
-        chart.series.push_back({subject.name(), {}});
+            token_cosines(subject.model, *subject.executor, shown(request, subject));
+        chart.series.push_back({subject.name, {}});
         for (std::size_t i = 0; i < cosines.size(); ++i)
             chart.series.back().points.emplace_back(double(i), cosines[i]);
-        finding.numbers.push_back({{"model", subject.name()}, {"cosines", cosines}});
+        finding.numbers.push_back({{"model", subject.name}, {"cosines", cosines}});
     });
     finding.section.figures.push_back(line_figure(chart));
     return finding;
 }
 
-Finding analyze_similarity(const AnalyzeArguments&, std::vector<Subject>& subjects) {
+Finding analyze_similarity(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     LineChart neighbours{.title = "Attention like that of the layer before",
                          .x_label = "layer",
                          .unit = ChartUnit::percent,
@@ -211,17 +225,17 @@ Finding analyze_similarity(const AnalyzeArguments&, std::vector<Subject>& subjec
                      {}},
                     nlohmann::json::array()};
     std::size_t number = 0;
-    for_fitting("similarity", subjects, [&](Subject& subject) {
+    for_fitting("similarity", request, models, [&](AnalysedModel& subject) {
         const MapSimilarity found =
-            map_similarity(subject.model(), *subject.executor, subject.images);
+            map_similarity(subject.model, *subject.executor, subject.images);
         const std::string which = ++number == 1 ? "" : fmt::format("-{}", number);
         finding.section.figures.push_back(
             matrix_figure({.name = "similarity" + which,
-                           .title = subject.name() + ": attention of each two layers",
+                           .title = subject.name + ": attention of each two layers",
                            .axis_label = "layer",
                            .size = found.layers,
                            .values = found.cosine}));
-        neighbours.series.push_back({subject.name(), {}});
+        neighbours.series.push_back({subject.name, {}});
         nlohmann::json rows = nlohmann::json::array();
         for (std::size_t i = 0; i < found.layers; ++i) {
             const auto row = found.cosine.begin() + std::ptrdiff_t(i * found.layers);
@@ -229,7 +243,7 @@ Finding analyze_similarity(const AnalyzeArguments&, std::vector<Subject>& subjec
             if (i > 0)
                 neighbours.series.back().points.emplace_back(double(i), found.similar[i - 1]);
         }
-        finding.numbers.push_back({{"model", subject.name()},
+        finding.numbers.push_back({{"model", subject.name},
                                    {"cosines", std::move(rows)},
                                    {"similar_to_the_layer_before", found.similar}});
     });
@@ -237,4 +251,4 @@ Finding analyze_similarity(const AnalyzeArguments&, std::vector<Subject>& subjec
     return finding;
 }
 
-}  // namespace cait::app
+}  // namespace cait

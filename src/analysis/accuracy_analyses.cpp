@@ -1,65 +1,57 @@
-// The analyses of `cait analyze` that measure accuracies: by resolution, by crop, by cost, and on a
+// The analyses that measure accuracies: by resolution, by crop, by cost, and on a
 // second test set.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "analyze.h"
-#include "bench.h"
+#include "analysis/model_analyses.h"
 #include "cait/session.h"
+#include "data/open_dataset.h"
 #include "data/random.h"
-#include "data_open.h"
+#include "engine/bench_model.h"
+#include "engine/engine_executor.h"
 #include "evaluate/evaluate_data.h"
-#include "kernels/precision_names.h"
+#include "evaluate/match_classes.h"
 #include "models/catalogue.h"
-#include "output.h"
-#include "progress.h"
 #include "report/line_chart.h"
 #include "report/point_chart.h"
 #include "system/cpu_limit.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
 constexpr double kMib = 1024 * 1024;
 
-DatasetPtr open_limited(const std::string& uri, const AnalyzeArguments& arguments) {
-    const DatasetPtr dataset = open_data(uri, Split::val);
-    if (arguments.limit == 0 || arguments.limit >= dataset->size()) return dataset;
+DatasetPtr open_limited(const std::string& uri, const AnalysisRequest& request) {
+    const DatasetPtr dataset = open_dataset(uri, Split::val);
+    for (const std::string& note : dataset->notes()) request.observer.note(note);
+    if (request.limit == 0 || request.limit >= dataset->size()) return dataset;
     std::vector<std::uint32_t> order(dataset->size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
-    RandomStream random(arguments.pictures.seed, "analyze");
+    RandomStream random(request.seed, "analyze");
     shuffle(std::span(order), random);
-    order.resize(arguments.limit);
+    order.resize(request.limit);
     std::ranges::sort(order);
     return subset(dataset, {order.begin(), order.end()});
 }
 
-double top1(const AnalyzeArguments& arguments, const OpenedModel& opened, const Model& model,
+double top1(const AnalysisRequest& request, const std::string& file, const Model& model,
             const Executor& executor, const DatasetPtr& data, const std::string& what) {
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     if (classes == 0)
         throw UsageError(
             fmt::format("{}: expected a model with classes, found a backbone", model.spec().name));
-    const DatasetPtr dataset = match_data(data, model.classes(), classes, opened.source.file);
-    Progress progress(what, "images");
+    const DatasetPtr dataset =
+        match_classes(data, model.classes(), classes, file, request.observer);
+    const WorkObserver::Progress progress = request.observer.begin(what, "images");
     EvaluateDataOptions options;
-    options.batch = arguments.executor.batch;
-    options.threads = arguments.threads;
+    options.batch = request.session.batch;
+    options.threads = request.loader_threads;
     options.worst = 0;
-    options.progress = [&](std::size_t done) { progress.update(done, dataset->size()); };
+    options.progress = [&](std::size_t done) { progress(done, dataset->size()); };
     return evaluate_data(executor, model, dataset, options).evaluation.metrics.top1();
-}
-
-// The same model for images of another size.
-Model at_size(const OpenedModel& opened, std::int64_t size) {
-    FoundModel source = opened.source;
-    source.words.settings.emplace_back("image_size", std::to_string(size));
-    Model model = open_model(source).model;
-    model.set_preprocessing(opened.model.preprocessing());
-    return model;
 }
 
 // Half to one and a half of the model's own, in steps of its patches.
@@ -82,10 +74,8 @@ std::vector<std::int64_t> usual_sizes(const Model& model) {
     return sizes;
 }
 
-double activations_mib(const AnalyzeArguments& arguments, const Model& model) {
-    const Session session(model, {.precision = precision_of(arguments.executor.precision),
-                                  .threads = arguments.executor.threads,
-                                  .batch = arguments.executor.batch});
+double activations_mib(const AnalysisRequest& request, const Model& model) {
+    const Session session(model, request.session);
     session.prepare({});
     return double(session.memory().activations) / kMib;
 }
@@ -106,10 +96,10 @@ std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * sh
 
 }  // namespace
 
-Finding analyze_resolution(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
+Finding analyze_resolution(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     LineChart memory = line_chart(
         "resolution-memory", "Memory by resolution", "pixels",
-        fmt::format("MiB that a batch of {} needs beside the weights", arguments.executor.batch),
+        fmt::format("MiB that a batch of {} needs beside the weights", request.session.batch),
         ChartUnit::number);
     LineChart accuracy = line_chart("resolution-accuracy", "Accuracy by resolution", "pixels",
                                     "top-1 of the same weights at other sizes", ChartUnit::percent);
@@ -120,35 +110,35 @@ Finding analyze_resolution(const AnalyzeArguments& arguments, std::vector<Subjec
                      {},
                      {{"model", "pixels", "memory in MiB", "top-1"}}},
                     nlohmann::json::array()};
-    const bool labels = !arguments.pictures.data.empty();
-    const DatasetPtr data = labels ? open_limited(arguments.pictures.data, arguments) : nullptr;
-    for_fitting("resolution", subjects, [&](Subject& subject) {
+    const bool labels = !request.data.empty();
+    const DatasetPtr data = labels ? open_limited(request.data, request) : nullptr;
+    for_fitting("resolution", request, models, [&](AnalysedModel& subject) {
         const std::vector<std::int64_t> sizes =
-            arguments.sizes.empty() ? usual_sizes(subject.model()) : arguments.sizes;
-        ChartSeries used{subject.name(), {}}, right{subject.name(), {}};
+            request.sizes.empty() ? usual_sizes(subject.model) : request.sizes;
+        ChartSeries used{subject.name, {}}, right{subject.name, {}};
         nlohmann::json points = nlohmann::json::array();
         for (const std::int64_t size : sizes) {
-            const Model model = at_size(subject.opened, size);
-            const double mib = activations_mib(arguments, model);
+            const Model model = subject.at_size(size);
+            const double mib = activations_mib(request, model);
             used.points.emplace_back(double(size), mib);
             nlohmann::json point{{"size", size}, {"activations_mib", mib}};
             std::string shown;
             if (labels) {
-                const auto executor = make_executor(model, arguments.executor);
-                const double share = top1(arguments, subject.opened, model, *executor, data,
+                const EngineExecutor executor(model, request.session);
+                const double share = top1(request, subject.file, model, executor, data,
                                           fmt::format("{} pixels", size));
                 right.points.emplace_back(double(size), share);
                 point["top1"] = share;
                 shown = percent_text(share);
             }
             finding.section.table.push_back(
-                {subject.name(), fmt::format("{}", size), fmt::format("{:.1f}", mib), shown});
+                {subject.name, fmt::format("{}", size), fmt::format("{:.1f}", mib), shown});
             points.push_back(std::move(point));
         }
         memory.series.push_back(std::move(used));
         if (labels) accuracy.series.push_back(std::move(right));
-        finding.numbers.push_back({{"model", subject.name()},
-                                   {"batch", arguments.executor.batch},
+        finding.numbers.push_back({{"model", subject.name},
+                                   {"batch", request.session.batch},
                                    {"sizes", std::move(points)}});
     });
     if (labels) finding.section.figures.push_back(line_figure(accuracy));
@@ -156,7 +146,7 @@ Finding analyze_resolution(const AnalyzeArguments& arguments, std::vector<Subjec
     return finding;
 }
 
-Finding analyze_crop(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
+Finding analyze_crop(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     LineChart chart =
         line_chart("crop", "Accuracy by crop ratio", "crop ratio", "top-1", ChartUnit::percent);
     Finding finding{{"Crop ratio",
@@ -165,27 +155,27 @@ Finding analyze_crop(const AnalyzeArguments& arguments, std::vector<Subject>& su
                      {},
                      {{"model", "crop ratio", "top-1"}}},
                     nlohmann::json::array()};
-    const DatasetPtr data = open_limited(arguments.pictures.data, arguments);
+    const DatasetPtr data = open_limited(request.data, request);
     const std::vector<double> ratios =
-        arguments.ratios.empty() ? std::vector{0.6, 0.7, 0.8, 0.875, 0.95, 1.0} : arguments.ratios;
-    for_fitting("crop", subjects, [&](Subject& subject) {
-        ChartSeries series{subject.name(), {}};
+        request.ratios.empty() ? std::vector{0.6, 0.7, 0.8, 0.875, 0.95, 1.0} : request.ratios;
+    for_fitting("crop", request, models, [&](AnalysedModel& subject) {
+        ChartSeries series{subject.name, {}};
         nlohmann::json points = nlohmann::json::array();
         for (const double ratio : ratios) {
-            Model model = subject.model();
+            Model model = subject.model;
             Preprocessing preprocessing = model.preprocessing();
             preprocessing.crop_ratio = ratio;
             model.set_preprocessing(preprocessing);
-            const double share = top1(arguments, subject.opened, model, *subject.executor, data,
+            const double share = top1(request, subject.file, model, *subject.executor, data,
                                       fmt::format("crop {}", ratio));
             series.points.emplace_back(ratio, share);
             points.push_back({{"ratio", ratio}, {"top1", share}});
             finding.section.table.push_back(
-                {subject.name(), fmt::format("{}", ratio), percent_text(share)});
+                {subject.name, fmt::format("{}", ratio), percent_text(share)});
         }
         chart.series.push_back(std::move(series));
-        finding.numbers.push_back({{"model", subject.name()},
-                                   {"own_ratio", subject.model().preprocessing().crop_ratio},
+        finding.numbers.push_back({{"model", subject.name},
+                                   {"own_ratio", subject.model.preprocessing().crop_ratio},
                                    {"ratios", std::move(points)}});
     });
     finding.section.figures.push_back(line_figure(chart));
@@ -217,34 +207,31 @@ Figure cost_figure(const std::vector<Costs>& all, const std::string& name, const
     return point_figure(chart);
 }
 
-std::vector<Costs> measured_costs(const AnalyzeArguments& arguments,
-                                  std::vector<Subject>& subjects) {
+std::vector<Costs> measured_costs(const AnalysisRequest& request,
+                                  std::vector<AnalysedModel>& models) {
     std::vector<Costs> costs;
-    if (subjects.empty()) return costs;
-    if (arguments.pictures.data.empty())
+    if (models.empty()) return costs;
+    if (request.data.empty())
         throw UsageError("expected --data to measure accuracies on, found none");
-    const DatasetPtr data = open_limited(arguments.pictures.data, arguments);
-    const int threads =
-        arguments.executor.threads > 0 ? arguments.executor.threads : default_threads();
-    for_fitting("cost", subjects, [&](Subject& subject) {
-        const double share = top1(arguments, subject.opened, subject.model(), *subject.executor,
-                                  data, subject.name());
+    const DatasetPtr data = open_limited(request.data, request);
+    const int threads = request.session.threads > 0 ? request.session.threads : default_threads();
+    for_fitting("cost", request, models, [&](AnalysedModel& subject) {
+        const double share =
+            top1(request, subject.file, subject.model, *subject.executor, data, subject.name);
         costs.push_back(
-            {subject.name(), subject.model().info().family, subject.model().info(), share,
-             bench_model(
-                 subject.model(),
-                 {arguments.executor.batch, precision_of(arguments.executor.precision), threads},
-                 {.seconds = 0.5})});
+            {subject.name, subject.model.info().family, subject.model.info(), share,
+             bench_model(subject.model, {request.session.batch, request.session.precision, threads},
+                         {.seconds = 0.5})});
     });
     return costs;
 }
 
 }  // namespace
 
-Finding analyze_cost(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
-    std::vector<Costs> all = measured_costs(arguments, subjects);
-    if (!arguments.reported.empty())
-        for (const ModelInfo& info : list_models(arguments.reported))
+Finding analyze_cost(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
+    std::vector<Costs> all = measured_costs(request, models);
+    if (!request.reported.empty())
+        for (const ModelInfo& info : list_models(request.reported))
             if (const auto share = info.top1 ? info.top1 : info.top1_distilled)
                 all.push_back({info.name, info.family, info, *share / 100, {}});
     if (all.empty())
@@ -292,11 +279,11 @@ Finding analyze_cost(const AnalyzeArguments& arguments, std::vector<Subject>& su
     return finding;
 }
 
-Finding analyze_second(const AnalyzeArguments& arguments, std::vector<Subject>& subjects) {
+Finding analyze_second(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
     PointChart chart{.name = "second",
                      .title = "Accuracy on a second test set",
-                     .x_label = "top-1 on " + arguments.pictures.data,
-                     .y_label = "top-1 on " + arguments.second,
+                     .x_label = "top-1 on " + request.data,
+                     .y_label = "top-1 on " + request.second,
                      .x_unit = ChartUnit::percent,
                      .y_unit = ChartUnit::percent,
                      .points = {},
@@ -307,15 +294,15 @@ Finding analyze_second(const AnalyzeArguments& arguments, std::vector<Subject>& 
                      {},
                      {{"model", "first", "second", "above the line"}}},
                     nlohmann::json::object()};
-    const DatasetPtr first = open_limited(arguments.pictures.data, arguments);
-    const DatasetPtr second = open_limited(arguments.second, arguments);
-    for_fitting("second", subjects, [&](Subject& subject) {
+    const DatasetPtr first = open_limited(request.data, request);
+    const DatasetPtr second = open_limited(request.second, request);
+    for_fitting("second", request, models, [&](AnalysedModel& subject) {
         const auto on = [&](const DatasetPtr& data) {
-            return top1(arguments, subject.opened, subject.model(), *subject.executor, data,
-                        subject.name());
+            return top1(request, subject.file, subject.model, *subject.executor, data,
+                        subject.name);
         };
         const double x = on(first);
-        chart.points.push_back({subject.name(), x, on(second), ""});
+        chart.points.push_back({subject.name, x, on(second), ""});
     });
     std::vector<std::pair<double, double>> points;
     for (const NamedPoint& one : chart.points) points.emplace_back(one.x, one.y);
@@ -334,4 +321,4 @@ Finding analyze_second(const AnalyzeArguments& arguments, std::vector<Subject>& 
     return finding;
 }
 
-}  // namespace cait::app
+}  // namespace cait

@@ -1,11 +1,11 @@
-#include "attend_numbers.h"
+#include "analysis/attention_numbers.h"
 
 #include <algorithm>
 
 #include "weights/npy.h"
 #include "weights/safetensors.h"
 
-namespace cait::app {
+namespace cait {
 
 void RawMaps::add(const Seen& seen) {
     ++images_;
@@ -70,4 +70,4 @@ nlohmann::json to_json(const Seen& seen, const std::vector<Looker>& models) {
     return json;
 }
 
-}  // namespace cait::app
+}  // namespace cait

@@ -1,4 +1,4 @@
-// What `cait bench` measures, apart from how it is printed.
+// How fast a model is on this machine, and where its time goes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "cait/model.h"
 #include "cait/precision.h"
 
-namespace cait::app {
+namespace cait {
 
 // One setting of all that can be varied.
 struct BenchCase {
@@ -50,4 +50,4 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
 std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                                     const BenchEffort& effort);
 
-}  // namespace cait::app
+}  // namespace cait

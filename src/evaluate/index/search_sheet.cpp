@@ -1,4 +1,4 @@
-#include "search_sheet.h"
+#include "evaluate/index/search_sheet.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,9 @@
 #include <ranges>
 
 #include "evaluate/index/indexed_images.h"
-#include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"
-#include "output.h"
 
-namespace cait::app {
+namespace cait {
 
 namespace {
 
@@ -51,15 +49,15 @@ std::string agreeing_level(const EmbeddedSet& queries, std::size_t query, const 
     return "";
 }
 
-void draw_sheet(const SearchArguments& arguments, const EmbeddedSet& queries,
-                const DatasetPtr& query_images, const EmbeddedSet& known, const Answers& answers) {
+Image draw_search_sheet(const SearchSheet& sheet, const EmbeddedSet& queries,
+                        const EmbeddedSet& known, const FoundNeighbours& answers) {
     const IndexedImages images(known);
     std::vector<SheetTile> tiles;
     for (std::size_t q = 0; q < answers.size(); ++q) {
-        tiles.push_back({query_images ? query_images->image(queries.indices[q])
-                                      : images.read(arguments.rows[q]),
+        tiles.push_back({sheet.query_images ? sheet.query_images->image(queries.indices[q])
+                                            : images.read(sheet.query_rows[q]),
                          "query\n" + short_name(queries, q)});
-        for (std::size_t i = 0; i < arguments.k; ++i) {
+        for (std::size_t i = 0; i < sheet.k; ++i) {
             if (i >= answers[q].size()) {  // an index that is not exact may find fewer
                 tiles.push_back({Image::blank(1, 1, 3), ""});
                 continue;
@@ -75,11 +73,10 @@ void draw_sheet(const SearchArguments& arguments, const EmbeddedSet& queries,
         }
     }
     SheetStyle style;
-    style.columns = std::int64_t(arguments.k) + 1;
-    style.side = arguments.side;
+    style.columns = std::int64_t(sheet.k) + 1;
+    style.side = sheet.side;
     style.title = fmt::format("{}: nearest of {} images", known.maker.model, known.names.size());
-    write_image(arguments.sheet, contact_sheet(tiles, style));
-    print_error("wrote {}\n", arguments.sheet);
+    return contact_sheet(tiles, style);
 }
 
-}  // namespace cait::app
+}  // namespace cait
