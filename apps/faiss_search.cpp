@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluate/index/faiss_index.h"
-#include "evaluate/index/search_sheet.h"
+#include "report/search_sheet.h"
 #include "faiss_guard.h"
 #include "image/codec/encode.h"
 #include "input_files.h"

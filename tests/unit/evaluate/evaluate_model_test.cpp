@@ -6,6 +6,7 @@
 
 #include "cait/embed.h"
 #include "cait/evaluate.h"
+#include "support/temporary_folder.h"
 #include "unit/data/support.h"
 
 namespace cait {
@@ -21,11 +22,10 @@ protected:
         data_test::put_class_folders(folder_ / "set", 3, 4);
         model_.set_classes({"class2", "class0", "class1"});
     }
-    ~EvaluateModel() override { fs::remove_all(folder_); }
 
     std::string data() const { return "folder:" + (folder_ / "set").string(); }
 
-    const fs::path folder_ = fs::path(testing::TempDir()) / "evaluate_model_test";
+    const TemporaryFolder folder_;
     Model model_ = Model::create("cait_xxs24_224", {{"image_size", "16"},
                                                     {"patch", "8"},
                                                     {"dim", "16"},

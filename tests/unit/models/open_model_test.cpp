@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "models/catalogue.h"
+#include "support/temporary_folder.h"
 
 namespace cait {
 namespace {
@@ -24,11 +25,10 @@ protected:
         model_.set_classes({"a", "b", "c"});
         model_.save(folder_ / "named.safetensors");
     }
-    ~OpenModel() override { fs::remove_all(folder_); }
 
     std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-    const fs::path folder_ = fs::path(testing::TempDir()) / "open_model_test";
+    const TemporaryFolder folder_;
     const SettingList small_ = {{"image_size", "32"}, {"patch", "8"}, {"dim", "16"},
                                 {"depth", "1"},       {"heads", "2"}, {"classes", "3"}};
     Model model_ = Model::create("cait_xxs24_224", small_);

@@ -1,4 +1,4 @@
-#include "evaluate/index/search_sheet.h"
+#include "report/search_sheet.h"
 
 #include <fmt/format.h>
 
