@@ -14,7 +14,7 @@ image:    base system
 data:     base system image weights
 weights:  base system
 graph:    base weights
-models:   base image data weights graph
+models:   base system image data weights graph
 kernels:  system
 engine:   base system image data graph models kernels
 evaluate: base system image data weights graph models kernels engine

@@ -8,6 +8,7 @@
 #include "data/class_list.h"
 #include "data/imagenet_classes.h"
 #include "models/catalogue.h"
+#include "system/open_file.h"
 #include "weights/weight_file.h"
 
 namespace cait {
@@ -46,6 +47,8 @@ FoundModel find_model(ModelWords words, const decltype(ResolveOptions::fetching)
     options.note = [&](const std::string& text) { found.notes.push_back(text); };
     options.fetching = fetching;
     found.file = resolve_weights(found.words.weights, found.words.model, options).string();
+    // Of several models, a missing one is reported before the first is put to work.
+    if (!found.file.empty()) OpenFile(found.file);
     return found;
 }
 
