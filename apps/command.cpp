@@ -5,6 +5,7 @@
 #include <array>
 
 #include "system/atomic_file.h"
+#include "system/sandbox.h"
 
 namespace cait::app {
 
@@ -63,13 +64,30 @@ SettingList ModelOptions::settings() const {
     return settings;
 }
 
-Model::LoadOptions ModelOptions::load_options() const {
-    return {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0};
+ModelWords ModelOptions::words(const std::string& weights, const std::string& classes) const {
+    return {.weights = weights,
+            .model = model,
+            .settings = settings(),
+            .classes = classes,
+            .load = {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0}};
 }
 
 void check_output(const std::filesystem::path& file) {
     // Whoever reads a pipe takes its closing for the end: such a place is not tried.
     if (!output_place(file).direct) AtomicFile trial(file);
+}
+
+void make_folder(const std::string& name) {
+    std::error_code error;
+    std::filesystem::create_directories(name, error);
+    if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
+}
+
+void enter_sandbox_for(const std::vector<std::string>& outputs) {
+    std::vector<std::filesystem::path> writable;
+    for (const std::string& output : outputs)
+        if (!output.empty()) writable.emplace_back(output);
+    enter_sandbox(writable);
 }
 
 namespace {

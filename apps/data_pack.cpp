@@ -6,7 +6,6 @@
 #include "data/pack.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 

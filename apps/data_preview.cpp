@@ -17,7 +17,6 @@
 #include "models/settings.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 #include "system/file_guard.h"
 #include "train/recipe/model_settings.h"
 #include "train/recipe/recipe_data.h"

@@ -10,7 +10,6 @@
 #include "data/split.h"
 #include "input_files.h"
 #include "output.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 

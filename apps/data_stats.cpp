@@ -14,7 +14,6 @@
 #include "output.h"
 #include "progress.h"
 #include "report/html.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 

@@ -10,7 +10,6 @@
 #include "data_open.h"
 #include "output.h"
 #include "progress.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 

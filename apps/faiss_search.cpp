@@ -4,12 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluate/index/faiss_index.h"
+#include "report/search_sheet.h"
 #include "faiss_guard.h"
+#include "image/codec/encode.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "output.h"
-#include "sandboxed.h"
 #include "search.h"
-#include "search_sheet.h"
 #include "system/cpu_limit.h"
 
 namespace cait::app {
@@ -52,12 +53,12 @@ EmbeddedSet row_queries(const SearchArguments& arguments, const OpenIndex& open)
     return queries;
 }
 
-EmbeddedSet picture_queries(const SearchArguments& arguments, const OpenIndex& open,
-                            EmbedSubject& subject) {
-    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
+EmbeddedSet picture_queries(const SearchArguments& arguments, const FoundModel& found,
+                            const OpenIndex& open, EmbedSubject& subject) {
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
     check_same_maker(open.known.maker, embedder.maker(), arguments.index);
     subject = arguments.pictures.data.empty()
-                  ? EmbedSubject::of_files(arguments.pictures.files)
+                  ? embed_files(arguments.pictures.files)
                   : EmbedSubject{arguments.pictures.drawn(), arguments.pictures.data, Split::val};
     EmbeddedSet queries = embedder.embed(subject, "search");
     normalise(queries.vectors, arguments.embed.weights);
@@ -72,7 +73,7 @@ nlohmann::json labels_json(const std::vector<LabelLevel>& levels, std::size_t ro
 }
 
 void print_answers(const SearchArguments& arguments, const EmbeddedSet& queries,
-                   const EmbeddedSet& known, const Answers& answers) {
+                   const EmbeddedSet& known, const FoundNeighbours& answers) {
     nlohmann::json list = nlohmann::json::array();
     for (std::size_t q = 0; q < answers.size(); ++q) {
         nlohmann::json found = nlohmann::json::array();
@@ -103,19 +104,23 @@ void print_answers(const SearchArguments& arguments, const EmbeddedSet& queries,
 
 void run(const SearchArguments& arguments, const Invocation&) {
     const FaissGuard guard(arguments.index);
-    enter_sandbox_for({arguments.sheet, arguments.embed.executor.cache}, arguments.embed.weights,
-                      arguments.embed.model.model);
+    const FoundModel found = find_model(arguments.embed.words());
+    enter_sandbox_for({arguments.sheet, arguments.embed.executor.cache});
     const OpenIndex open = open_index(arguments);
     if (arguments.k > open.index.rows())
         throw UsageError(fmt::format("--k: expected 1 to {}, the images of {}, found {}",
                                      open.index.rows(), arguments.index, arguments.k));
     EmbedSubject subject;
-    const EmbeddedSet queries = arguments.rows.empty() ? picture_queries(arguments, open, subject)
-                                                       : row_queries(arguments, open);
-    const Answers answers = open.index.search(queries.vectors, arguments.k, default_threads());
+    const EmbeddedSet queries = arguments.rows.empty()
+                                    ? picture_queries(arguments, found, open, subject)
+                                    : row_queries(arguments, open);
+    const FoundNeighbours answers =
+        open.index.search(queries.vectors, arguments.k, default_threads());
     print_answers(arguments, queries, open.known, answers);
-    if (!arguments.sheet.empty())
-        draw_sheet(arguments, queries, subject.images, open.known, answers);
+    if (arguments.sheet.empty()) return;
+    const SearchSheet sheet{subject.images, arguments.rows, arguments.k, arguments.side};
+    write_image(arguments.sheet, draw_search_sheet(sheet, queries, open.known, answers));
+    print_error("wrote {}\n", arguments.sheet);
 }
 
 }  // namespace cait::app

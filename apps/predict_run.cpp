@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "class_names.h"
 #include "data.h"
 #include "data/file_dataset.h"
 #include "data/open_dataset.h"
@@ -12,13 +11,14 @@
 #include "evaluate/flip_executor.h"
 #include "image_list.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/finite_logits.h"
+#include "models/top_answers.h"
 #include "output.h"
 #include "predict.h"
 #include "prediction_output.h"
 #include "progress.h"
-#include "sandboxed.h"
 
 namespace cait::app {
 
@@ -68,10 +68,11 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 }  // namespace
 
 void run(const PredictArguments& arguments, const Invocation& invocation) {
-    continue_where_it_runs(arguments.executor, invocation);
-    enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
-                      arguments.model.model);
-    const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
+    ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    words.imagenet_names = true;
+    const FoundModel found = find_model(words);
+    enter_sandbox_for({arguments.output, arguments.executor.cache});
+    const Model model = open_with_notes(found).model;
     const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);
     const auto executor = make_executor(model, arguments.executor);
@@ -100,7 +101,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
             const auto index = std::size_t(batch->keys[i].sample);
             check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
                                                                subject.images->name(index)));
-            const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
+            const auto answers = top_answers(row_of(logits, i), arguments.top, model.classes());
             output.add(subject.images->name(index), subject.labels[index], answers);
             score.add(subject.labels[index], answers.front().name);
         }

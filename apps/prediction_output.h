@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pictures.h"
+#include "models/top_answers.h"
 
 namespace cait {
 class AtomicFile;
@@ -24,7 +24,7 @@ public:
     ~PredictionOutput();
 
     void add(const std::string& image, const std::optional<std::string>& label,
-             const std::vector<Prediction>& predictions);
+             const std::vector<Answer>& predictions);
     void finish();
 
 private:

@@ -33,7 +33,7 @@ void check_address_space() {
 void continue_in_faiss(const Invocation& invocation) {
     check_address_space();
     choose_blas_kernels();
-    continue_as("cait-faiss", "it is part of the build and of the package", invocation);
+    continue_as("cait-faiss", "this build has no FAISS (CAIT_FAISS=OFF)", invocation);
 }
 
 }  // namespace

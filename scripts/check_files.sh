@@ -26,7 +26,8 @@ src/system/download/download.cpp: a .part file grows and is locked
 src/data/pack.cpp: locks a folder
 src/serve/access_log.cpp: grows
 src/train/run/run_folder.cpp: the lock
-src/train/distributed/child_process.cpp: /dev/null
+src/train/sweep/run_lock.cpp: the lock
+src/system/child_process.cpp: /dev/null
 '
 
 folders=()

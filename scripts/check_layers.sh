@@ -14,12 +14,12 @@ image:    base system
 data:     base system image weights
 weights:  base system
 graph:    base weights
-models:   base image weights graph
+models:   base system image data weights graph
 kernels:  system
 engine:   base system image data graph models kernels
-evaluate: base system image data weights graph models kernels
+evaluate: base system image data weights graph models kernels engine
 report:   base system image data evaluate
-analysis: base system image data models kernels evaluate report
+analysis: base system image data weights models kernels engine evaluate report
 train:    base system image data weights graph models kernels engine evaluate report
 serve:    base system image graph models evaluate report
 apps:     *
@@ -66,9 +66,9 @@ function check_ours(layer, path,    part, other) {
 }
 
 function check_foreign(layer, path, file,    torch_file) {
-    torch_file = (layer == "train" && file !~ /^src\/train\/recipe\//) || (layer == "apps" && file ~ /[^\/]*torch[^\/]*$/)
+    torch_file = (layer == "train" && file !~ /^src\/train\/(recipe|sweep)\//) || (layer == "apps" && file ~ /[^\/]*torch[^\/]*$/)
     if (path ~ /^(torch|ATen|c10|caffe2)\// && !torch_file)
-        report("only train (but for its recipe/) and apps/*torch* include LibTorch")
+        report("only train (but for its recipe/ and sweep/) and apps/*torch* include LibTorch")
     else if (path ~ /^(oneapi\/)?dnnl/ && file !~ /^src\/train\/torch\//)
         report("only src/train/torch includes oneDNN")
     else if (path ~ /^curl\// && file !~ /^src\/system\/download\//) report("only src/system/download includes libcurl")

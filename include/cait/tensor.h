@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -87,6 +88,16 @@ private:
     const std::byte* data_ = nullptr;
     std::byte* writable_ = nullptr;
     std::shared_ptr<const void> owner_;
+};
+
+// The tensors of a run by the names of the model's inputs. One tensor without a name is for a model
+// with one input, whatever its name.
+template <class T>
+struct NamedInputs : std::map<std::string, T> {
+    NamedInputs() = default;
+    NamedInputs(T only) { this->emplace("", std::move(only)); }
+    NamedInputs(std::initializer_list<std::pair<const std::string, T>> tensors)
+        : std::map<std::string, T>(tensors) {}
 };
 
 }  // namespace cait

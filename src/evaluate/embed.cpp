@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cait/error.h"
+#include "data/file_dataset.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/flip_executor.h"
 #include "models/catalogue.h"
@@ -44,6 +45,12 @@ std::size_t columns_of(const Tensor& values, const std::string& tap) {
 }
 
 }  // namespace
+
+DatasetPtr unlabelled_images(const std::vector<std::string>& files) {
+    FileList list;
+    list.files = files;
+    return make_file_dataset("images", std::move(list));
+}
 
 Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& dataset,
                 const EmbedOptions& options) {

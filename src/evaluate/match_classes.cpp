@@ -67,4 +67,13 @@ DatasetPtr match_classes(DatasetPtr dataset, const std::vector<std::string>& nam
     return dataset;
 }
 
+DatasetPtr match_classes(const DatasetPtr& dataset, const std::vector<std::string>& names,
+                         std::size_t count, const std::string& model,
+                         const WorkObserver& observer) {
+    DatasetPtr matched = match_classes(dataset, names, count, model);
+    for (std::size_t i = dataset->notes().size(); i < matched->notes().size(); ++i)
+        observer.note(matched->notes()[i]);
+    return matched;
+}
+
 }  // namespace cait

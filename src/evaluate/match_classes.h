@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work_observer.h"
 #include "data/dataset.h"
 
 namespace cait {
@@ -17,5 +18,9 @@ namespace cait {
 // the model in messages.
 DatasetPtr match_classes(DatasetPtr dataset, const std::vector<std::string>& names,
                          std::size_t count, const std::string& model);
+
+// The same; what it adds to the data set's notes goes to the observer.
+DatasetPtr match_classes(const DatasetPtr& dataset, const std::vector<std::string>& names,
+                         std::size_t count, const std::string& model, const WorkObserver& observer);
 
 }  // namespace cait

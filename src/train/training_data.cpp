@@ -113,6 +113,16 @@ Sampler training_sampler(const Recipe& recipe, const Dataset& train, const Loade
                     .stretches = train.stretches()});
 }
 
+TargetList training_targets(const Recipe& recipe, const TrainingData& data) {
+    std::optional<SoftLabels> soft;
+    if (mixup_settings(recipe).active())
+        soft = soft_labels(recipe, std::int64_t(data.train->classes().size()));
+    TargetList targets{label_target(soft)};
+    if (data.maps)
+        targets.push_back(label_map_target(data.maps, {data.tokens.height, data.tokens.width}));
+    return targets;
+}
+
 std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
                                         const Preprocessing& preprocessing, ImageSize size,
                                         const LoaderPlace& place,
@@ -129,14 +139,8 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
-    if (mixup.active()) {
-        options.mix = batch_mixing(recipe, mixup, size, place.rank);
-        options.targets = {
-            label_target(soft_labels(recipe, std::int64_t(data.train->classes().size())))};
-    }
-    if (data.maps)
-        options.targets.push_back(
-            label_map_target(data.maps, {data.tokens.height, data.tokens.width}));
+    if (mixup.active()) options.mix = batch_mixing(recipe, mixup, size, place.rank);
+    options.targets = training_targets(recipe, data);
     Sampler sampler = training_sampler(recipe, *data.train, place);
     if (recipe.views.name != ViewsKind::none)
         return std::make_unique<Loader>(data.train, std::move(sampler),

@@ -45,6 +45,9 @@ struct LoaderPlace {
     Position start = {};
 };
 
+// What the images of a batch are compared with.
+TargetList training_targets(const Recipe& recipe, const TrainingData& data);
+
 std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
                                         const Preprocessing& preprocessing, ImageSize size,
                                         const LoaderPlace& place,

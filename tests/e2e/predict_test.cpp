@@ -209,7 +209,7 @@ TEST_F(Predict, KnownClassesStandBesideTheAnswers) {
     expect_refused(cait(Words{"predict", path("a.png"), "--csv", "--json"} + kWeights), 2, {"csv"});
 }
 
-TEST_F(Predict, EveryExecutorBatchAndMirrorAgree) {
+TEST_F(Predict, BatchesAgreeAndRoundingIsSmall) {
     const auto scores = [&](const Words& more) {
         const Finished run =
             cait(Words{"predict", path("a.png"), path("b.png"), "--json"} + more + kWeights);
@@ -224,10 +224,9 @@ TEST_F(Predict, EveryExecutorBatchAndMirrorAgree) {
     EXPECT_NE(scores({"--tta", "flip"}), expected);
     const std::vector<double> rounded = scores({"--precision", "bf16"});
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(rounded[i], expected[i], 0.02);
-    if (!std::filesystem::exists(std::filesystem::path(program()).replace_filename("cait-torch")))
-        return;  // a build without LibTorch
-    const std::vector<double> torch = scores({"--executor", "torch"});
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(torch[i], expected[i], 1e-5);
+    // Only forward and eval run on LibTorch, too.
+    expect_refused(cait(Words{"predict", path("a.png"), "--executor", "torch"} + kWeights), 2,
+                   {"--executor"});
 }
 
 TEST_F(Predict, MemoryDoesNotGrowWithTheNumberOfPhotographs) {

@@ -97,7 +97,7 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
     const Json& one = view_steps_file()["steps"][0];
     const Json& set = one["settings"];
     Recipe recipe;
-    recipe.loss.name = LossKind::grafit;
+    recipe.loss.name = "grafit";
     recipe.loss.view_weight = set["view_weight"];
     recipe.head = {.kind = HeadKind::mlp,
                    .hidden = set["hidden"],
@@ -112,9 +112,8 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
                                        {"head.outputs", std::to_string(recipe.head.outputs)},
                                        {"head.predictor", std::to_string(recipe.head.predictor)}});
     ProcessGroup group;
-    TrainingStep step(recipe, model, group);
     const auto labels = view_steps_file()["memory_labels"].get<std::vector<std::int64_t>>();
-    step.views()->remember(labels);
+    TrainingStep step(recipe, model, group, {.labels = labels});
     step.gather_state();
     std::map<std::string, Tensor> state = step.state();
     const at::Tensor memory =
@@ -145,7 +144,7 @@ TEST(GoldenViewSteps, TwentyStepsOfDino) {
     const Json& one = view_steps_file()["steps"][1];
     const Json& set = one["settings"];
     Recipe recipe;
-    recipe.loss.name = LossKind::dino;
+    recipe.loss.name = "dino";
     recipe.head = {.kind = HeadKind::dino,
                    .hidden = set["hidden"],
                    .outputs = set["outputs"],

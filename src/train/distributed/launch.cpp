@@ -14,7 +14,7 @@
 
 #include "cait/error.h"
 #include "system/cpu_limit.h"
-#include "train/distributed/child_process.h"
+#include "system/child_process.h"
 #include "train/distributed/network.h"
 
 namespace cait {

@@ -76,6 +76,33 @@ std::vector<TomlEntry> flatten(const toml::table& root) {
     return entries;
 }
 
+TomlNode tree_of(const toml::node& node) {
+    TomlNode result{kind_of(node), scalar_text(node), std::int64_t(node.source().begin.line)};
+    if (const toml::array* array = node.as_array())
+        for (const toml::node& item : *array) result.items.push_back(tree_of(item));
+    if (const toml::table* table = node.as_table()) {
+        // toml++ sorts by name; a reader of the file expects its order.
+        std::vector<std::pair<toml::source_position, std::string>> order;
+        for (const auto& [key, value] : *table)
+            order.emplace_back(key.source().begin, std::string(key.str()));
+        std::ranges::stable_sort(order);
+        for (const auto& [place, key] : order)
+            result.members.emplace_back(key, tree_of(*table->get(key)));
+    }
+    return result;
+}
+
+template <class Use>
+auto with_toml(std::string_view text, const std::string& name, const Use& use) {
+    guard_toml(text, name);
+    try {
+        return use(toml::parse(text));
+    } catch (const toml::parse_error& error) {
+        throw Error(fmt::format("{}:{}: {}", name, error.source().begin.line,
+                                printable(error.description(), 400)));
+    }
+}
+
 // Whether TOML reads the bare text as a number whose text is the same again.
 bool is_canonical_number(std::string_view text) {
     const auto parsed = [&](auto value) {
@@ -90,13 +117,11 @@ bool is_canonical_number(std::string_view text) {
 }  // namespace
 
 std::vector<TomlEntry> parse_toml(std::string_view text, const std::string& name) {
-    guard_toml(text, name);
-    try {
-        return flatten(toml::parse(text));
-    } catch (const toml::parse_error& error) {
-        throw Error(fmt::format("{}:{}: {}", name, error.source().begin.line,
-                                printable(error.description(), 400)));
-    }
+    return with_toml(text, name, flatten);
+}
+
+TomlNode parse_toml_tree(std::string_view text, const std::string& name) {
+    return with_toml(text, name, [](const toml::table& root) { return tree_of(root); });
 }
 
 std::string_view toml_kind_name(TomlKind kind) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cait {
@@ -21,6 +22,16 @@ struct TomlEntry {
 // arrays of anything but scalars have no text. `name` opens error messages: throws Error "name:12:
 // what is wrong". A text of more than 1 MB is refused, and so is deep nesting.
 std::vector<TomlEntry> parse_toml(std::string_view text, const std::string& name);
+
+// The same text with its shape, for files that are more than a list of keys (studies).
+struct TomlNode {
+    TomlKind kind = TomlKind::other;
+    std::string text = {};                                       // of a scalar
+    std::int64_t line = 0;                                       // from 1
+    std::vector<std::pair<std::string, TomlNode>> members = {};  // of a table, as in the file
+    std::vector<TomlNode> items = {};                            // of an array
+};
+TomlNode parse_toml_tree(std::string_view text, const std::string& name);
 
 // "a whole number", "an array", … for messages.
 std::string_view toml_kind_name(TomlKind kind);

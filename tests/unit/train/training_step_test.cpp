@@ -11,6 +11,7 @@
 #include "data/augment/mixup.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
+#include "train/objectives/label_loss.h"
 #include "train/torch/convert.h"
 
 namespace cait {
@@ -133,7 +134,7 @@ const std::vector<Case>& cases() {
          false, false, [](const auto& z, const Known& k) { return cross_entropy(z, k.hot); }},
         {"BinaryMixedClipped",
          [](Recipe& r) {
-             r.loss.name = LossKind::bce;
+             r.loss.name = "bce";
              r.loss.bce_threshold = 0.2;
              r.optim.clip = ClipKind::norm;
              r.optim.clip_at = 0.25;
@@ -142,7 +143,7 @@ const std::vector<Case>& cases() {
          [](const auto& z, const Known& k) { return binary(z, k.targets.gt(0.2).to(at::kFloat)); }},
         {"TwinPasses",
          [](Recipe& r) {
-             r.loss.name = LossKind::bce;
+             r.loss.name = "bce";
              r.loss.cosub = true;
          },
          false, false,
@@ -264,7 +265,7 @@ TEST_P(StepByHand, InOnePartOrManyIsTheSame) {
     for (const std::int64_t parts : {1, 2, 4, 8}) {
         SCOPED_TRACE(parts);
         ProcessGroup group;
-        TrainingStep step(recipe_, small_model("0.4"), group, weights);
+        TrainingStep step(recipe_, small_model("0.4"), group, {.class_weights = weights});
         step.set_parts(parts);
         TorchTensors before, average;
         for (const auto& [name, value] : step.weights())
@@ -314,7 +315,7 @@ TEST(TrainingStep, DecaysByWhatItWasToldLast) {
 // Each part sees the maps of its own images. Batch norms see a part, too: so does the hand.
 TEST(TrainingStep, EveryPartHasItsOwnLabelMaps) {
     Recipe recipe = plain_recipe();
-    recipe.loss.name = LossKind::token_label;
+    recipe.loss.name = "token_label";
     recipe.train.ema = 0;
     const Model model = Model::create("volo_d1_224", {{"image_size", "32"},
                                                       {"classes", "3"},
@@ -327,9 +328,8 @@ TEST(TrainingStep, EveryPartHasItsOwnLabelMaps) {
                                                       {"drop_path", "0"}});
     recipe.model.name = "volo_d1_224";
     ProcessGroup group;
-    TrainingStep step(recipe, model, group);
     const LabelMapSize size{.count = 3, .height = 2, .width = 2};
-    step.use_label_maps(size);
+    TrainingStep step(recipe, model, group, {.maps = size});
     const Grid grid = step.token_grid();
     const std::int64_t floats = label_map_floats(size, grid.count());
     std::vector<float> maps;
@@ -346,7 +346,7 @@ TEST(TrainingStep, EveryPartHasItsOwnLabelMaps) {
     batch.targets[kLabelMaps] = Tensor::of({kBatch, floats}, maps);
 
     constexpr std::int64_t kParts = 2, kSize = kBatch / kParts;
-    const Loss loss(recipe.loss, recipe.distill, model.spec());
+    const LabelLoss loss(recipe.loss, recipe.distill, model.spec());
     const TorchExecutor executor(record(model.spec(), {.mode = Mode::train, .taps = loss.taps()}));
     TorchTensors params;
     for (const auto& [name, value] : step.weights()) params[name] = value.detach().clone();
