@@ -8,8 +8,7 @@
 #include "analyze.h"
 #include "bench.h"
 #include "cait/session.h"
-#include "class_names.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data_open.h"
 #include "evaluate/evaluate_data.h"
 #include "kernels/precision_names.h"
@@ -38,13 +37,13 @@ DatasetPtr open_limited(const std::string& uri, const AnalyzeArguments& argument
     return subset(dataset, {order.begin(), order.end()});
 }
 
-double top1(const AnalyzeArguments& arguments, const NamedModel& named, const Model& model,
+double top1(const AnalyzeArguments& arguments, const OpenedModel& opened, const Model& model,
             const Executor& executor, const DatasetPtr& data, const std::string& what) {
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     if (classes == 0)
         throw UsageError(
             fmt::format("{}: expected a model with classes, found a backbone", model.spec().name));
-    const DatasetPtr dataset = match_data(data, model.classes(), classes, named.source.file);
+    const DatasetPtr dataset = match_data(data, model.classes(), classes, opened.source.file);
     Progress progress(what, "images");
     EvaluateDataOptions options;
     options.batch = arguments.executor.batch;
@@ -55,17 +54,11 @@ double top1(const AnalyzeArguments& arguments, const NamedModel& named, const Mo
 }
 
 // The same model for images of another size.
-Model at_size(const AnalyzeArguments& arguments, const NamedModel& named, std::int64_t size) {
-    SettingList settings = named.source.settings;
-    settings.emplace_back("image_size", std::to_string(size));
-    Model model = Model::load(named.source.file, named.source.model, settings,
-                              arguments.model.load_options());
-    if (model.classes().empty()) {
-        if (named.model.classes().size() ==
-            std::size_t(model.spec().architecture->common().classes))
-            model.set_classes(named.model.classes());
-    }
-    model.set_preprocessing(named.model.preprocessing());
+Model at_size(const OpenedModel& opened, std::int64_t size) {
+    FoundModel source = opened.source;
+    source.words.settings.emplace_back("image_size", std::to_string(size));
+    Model model = open_model(source).model;
+    model.set_preprocessing(opened.model.preprocessing());
     return model;
 }
 
@@ -135,14 +128,14 @@ Finding analyze_resolution(const AnalyzeArguments& arguments, std::vector<Subjec
         ChartSeries used{subject.name(), {}}, right{subject.name(), {}};
         nlohmann::json points = nlohmann::json::array();
         for (const std::int64_t size : sizes) {
-            const Model model = at_size(arguments, subject.named, size);
+            const Model model = at_size(subject.opened, size);
             const double mib = activations_mib(arguments, model);
             used.points.emplace_back(double(size), mib);
             nlohmann::json point{{"size", size}, {"activations_mib", mib}};
             std::string shown;
             if (labels) {
                 const auto executor = make_executor(model, arguments.executor);
-                const double share = top1(arguments, subject.named, model, *executor, data,
+                const double share = top1(arguments, subject.opened, model, *executor, data,
                                           fmt::format("{} pixels", size));
                 right.points.emplace_back(double(size), share);
                 point["top1"] = share;
@@ -183,7 +176,7 @@ Finding analyze_crop(const AnalyzeArguments& arguments, std::vector<Subject>& su
             Preprocessing preprocessing = model.preprocessing();
             preprocessing.crop_ratio = ratio;
             model.set_preprocessing(preprocessing);
-            const double share = top1(arguments, subject.named, model, *subject.executor, data,
+            const double share = top1(arguments, subject.opened, model, *subject.executor, data,
                                       fmt::format("crop {}", ratio));
             series.points.emplace_back(ratio, share);
             points.push_back({{"ratio", ratio}, {"top1", share}});
@@ -234,7 +227,7 @@ std::vector<Costs> measured_costs(const AnalyzeArguments& arguments,
     const int threads =
         arguments.executor.threads > 0 ? arguments.executor.threads : default_threads();
     for_fitting("cost", subjects, [&](Subject& subject) {
-        const double share = top1(arguments, subject.named, subject.model(), *subject.executor,
+        const double share = top1(arguments, subject.opened, subject.model(), *subject.executor,
                                   data, subject.name());
         costs.push_back(
             {subject.name(), subject.model().info().family, subject.model().info(), share,
@@ -318,7 +311,7 @@ Finding analyze_second(const AnalyzeArguments& arguments, std::vector<Subject>& 
     const DatasetPtr second = open_limited(arguments.second, arguments);
     for_fitting("second", subjects, [&](Subject& subject) {
         const auto on = [&](const DatasetPtr& data) {
-            return top1(arguments, subject.named, subject.model(), *subject.executor, data,
+            return top1(arguments, subject.opened, subject.model(), *subject.executor, data,
                         subject.name());
         };
         const double x = on(first);

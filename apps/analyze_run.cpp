@@ -8,8 +8,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "analyze.h"
+#include "analyze_features.h"
 #include "base/version.h"
+#include "model_arguments.h"
 #include "models/describe.h"
 #include "output.h"
 #include "sandboxed.h"
@@ -20,6 +21,13 @@ namespace cait::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 4> kFeatureAnalyses = {"pca", "tsne", "granularity",
+                                                              "separability"};
+
+bool is_of_features(const std::string& name) {
+    return std::ranges::find(kFeatureAnalyses, name) != kFeatureAnalyses.end();
+}
 
 // What an analysis needs beside models.
 enum class Needs { nothing, images, labels, second };
@@ -71,9 +79,13 @@ void prepare_images(const AnalyzeArguments& arguments, std::vector<Subject>& sub
             });
 }
 
-std::vector<Subject> load(const AnalyzeArguments& arguments) {
+std::vector<Subject> open_subjects(const AnalyzeArguments& arguments,
+                                   const std::vector<FoundModel>& found) {
     std::vector<Subject> subjects;
-    for (NamedModel& one : load_named(arguments.weights, arguments.model, arguments.classes)) {
+    const std::vector<ModelLabel> labels = labels_of(arguments, found);
+    for (OpenedModel& one : open_with_notes(found)) {
+        if (const ModelLabel& label = labels[subjects.size()]; !label.given.empty())
+            one.label = label.unique;
         std::unique_ptr<Executor> executor = make_executor(one.model, arguments.executor);
         subjects.push_back({std::move(one), std::move(executor), {}});
     }
@@ -89,7 +101,7 @@ std::vector<ReportFact> facts_of(const AnalyzeArguments& arguments,
             {one.name(), fmt::format("{}, {}x{} pixels, {} parameters, {} multiply-adds", info.name,
                                      info.image_height, info.image_width, count_text(info.params),
                                      count_text(info.macs))});
-        facts.push_back({"weights", one.named.source.file});
+        facts.push_back({"weights", one.opened.source.file});
     }
     if (!arguments.pictures.data.empty()) facts.push_back({"data", arguments.pictures.data});
     if (!arguments.second.empty()) facts.push_back({"second data", arguments.second});
@@ -114,7 +126,7 @@ nlohmann::json models_json(const std::vector<Subject>& subjects) {
         const ModelInfo info = one.model().info();
         models.push_back({{"name", one.name()},
                           {"model", info.name},
-                          {"weights", one.named.source.file},
+                          {"weights", one.opened.source.file},
                           {"params", info.params},
                           {"macs", info.macs}});
     }
@@ -133,7 +145,14 @@ void check_analyses(const AnalyzeArguments& arguments) {
     if (arguments.all()) return;
     std::vector<std::string> known;
     for (const Analysis& one : kAnalysisSteps) known.emplace_back(one.name);
+    known.insert(known.end(), kFeatureAnalyses.begin(), kFeatureAnalyses.end());
     for (const std::string& name : arguments.what) {
+        if (is_of_features(name)) {
+            if (arguments.weights.empty() || arguments.pictures.data.empty())
+                throw UsageError(
+                    fmt::format("--what {}: expected --weights FILE and --data", name));
+            continue;
+        }
         const auto found = std::ranges::find(
             kAnalysisSteps, name, [](const Analysis& one) { return std::string(one.name); });
         if (found == kAnalysisSteps.end())
@@ -156,16 +175,54 @@ void for_fitting(const std::string& what, std::vector<Subject>& subjects,
     for (const std::string& reason : reasons) print_error("note: {}: left out: {}\n", what, reason);
 }
 
-void run(const AnalyzeArguments& arguments, const Invocation& invocation) {
-    continue_where_it_runs(arguments.executor, invocation);
-    fetch_named(arguments.weights, arguments.model);
-    std::error_code error;
-    fs::create_directories(arguments.output, error);
-    if (error)
-        throw Error(
-            fmt::format("{}: cannot make the folder: {}", arguments.output, error.message()));
-    enter_sandbox_for({arguments.output, arguments.executor.cache});
-    std::vector<Subject> subjects = load(arguments);
+std::vector<ModelLabel> labels_of(const AnalyzeArguments& arguments,
+                                  const std::vector<FoundModel>& found) {
+    std::vector<ModelLabel> labels;
+    std::vector<std::string> files;
+    for (const std::string& text : arguments.weights) labels.push_back({split_name(text).name, {}});
+    for (const FoundModel& one : found) files.push_back(one.file);
+    const std::vector<std::string> names = unique_names(files);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const std::string& given = labels[i].given;
+        const bool shared = std::ranges::count(labels, given, &ModelLabel::given) > 1;
+        labels[i].unique = given.empty() ? names[i]
+                           : shared      ? fmt::format("{} ({})", given, names[i])
+                                         : given;
+    }
+    return labels;
+}
+
+bool AnalyzeArguments::asks(const std::string& analysis) const {
+    return std::ranges::count(what, analysis) > 0;
+}
+bool AnalyzeArguments::asks_features() const { return std::ranges::any_of(what, is_of_features); }
+bool AnalyzeArguments::asks_models() const { return !std::ranges::all_of(what, is_of_features); }
+
+namespace {
+
+// NAME of NAME=FILE is what charts call the model, and the model of a file that does not name its
+// own.
+std::vector<FoundModel> find_labelled(const AnalyzeArguments& arguments) {
+    std::vector<FoundModel> found;
+    for (const std::string& text : arguments.weights) {
+        const auto [label, file] = split_name(text);
+        ModelWords words = arguments.model.words(file, arguments.classes);
+        words.imagenet_names = !arguments.asks_features();
+        words.file_decides = arguments.weights.size() > 1 || !label.empty();
+        if (!label.empty() && is_model(label)) {
+            words.model = label;
+            words.settings.clear();
+        }
+        found.push_back(find_model(words));
+    }
+    return found;
+}
+
+// What is measured of models and layer by layer, written to the folder.
+nlohmann::json analyze_models(const AnalyzeArguments& given, const std::vector<FoundModel>& found) {
+    AnalyzeArguments arguments = given;
+    if (arguments.executor.batch == ExecutorOptions::kBySize) arguments.executor.batch = 16;
+    std::vector<Subject> subjects = open_subjects(arguments, found);
     prepare_images(arguments, subjects);
 
     std::vector<AnalysisSection> sections;
@@ -173,7 +230,7 @@ void run(const AnalyzeArguments& arguments, const Invocation& invocation) {
                            {"analyses", nlohmann::json::object()}};
     for (const Analysis& analysis : kAnalysisSteps) {
         const std::string name = analysis.name;
-        if (!arguments.all() && std::ranges::count(arguments.what, name) == 0) continue;
+        if (!arguments.all() && !arguments.asks(name)) continue;
         try {
             if (const std::string why = missing(analysis, arguments); !why.empty())
                 throw UsageError(why);
@@ -195,8 +252,26 @@ void run(const AnalyzeArguments& arguments, const Invocation& invocation) {
                    sections);
     write_text(folder / "analysis.json",
                numbers.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    if (arguments.json) print_json(numbers);
     print_error("wrote {}\n", (folder / "analysis.html").string());
+    return numbers;
+}
+
+}  // namespace
+
+void run(const AnalyzeArguments& arguments) {
+    const std::vector<FoundModel> found = find_labelled(arguments);
+    if (arguments.asks_models()) make_folder(arguments.output);
+    enter_sandbox_for({arguments.output, arguments.features.report, arguments.features.svg,
+                       arguments.executor.cache});
+    nlohmann::json numbers;
+    if (arguments.asks_models()) numbers = analyze_models(arguments, found);
+    if (arguments.asks_features()) {
+        const Study study = study_features(arguments, found);
+        write_study(arguments, study);
+        if (!arguments.json) print_study(arguments, study);
+        (arguments.asks_models() ? numbers["features"] : numbers) = study_json(study);
+    }
+    if (arguments.json) print_json(numbers);
 }
 
 }  // namespace cait::app

@@ -6,17 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "class_names.h"
 #include "image/codec/encode.h"
 #include "input_files.h"
-#include "named_weights.h"
-#include "weights_argument.h"
+#include "model_arguments.h"
 
 namespace cait::app {
 
 namespace {
 
-void keep_inputs(const AttendArguments& arguments, const std::string& output) {
+void refuse_to_overwrite_inputs(const AttendArguments& arguments, const std::string& output) {
     const OutputFile file(output);
     for (const std::string& weights : arguments.weights) file.not_in_weights(weights);
     // What is inside folders and lists is compared when those have been read.
@@ -32,7 +30,7 @@ void check_outputs(const AttendArguments& arguments) {
             "attend: expected --output for pictures, --raw for the maps or --json, found none");
     if (!arguments.output.empty() && !arguments.into_folder()) {
         check_image_name(arguments.output);
-        keep_inputs(arguments, arguments.output);
+        refuse_to_overwrite_inputs(arguments, arguments.output);
     }
     if (arguments.raw.empty()) return;
     if (!arguments.raw.ends_with(".npy") && !arguments.raw.ends_with(".safetensors"))
@@ -40,7 +38,7 @@ void check_outputs(const AttendArguments& arguments) {
             "--raw {}: expected a name that ends with .npy or .safetensors", arguments.raw));
     if (arguments.raw.ends_with(".npy") && arguments.weights.size() > 1)
         throw UsageError("--raw: several models need a name that ends with .safetensors");
-    keep_inputs(arguments, arguments.raw);
+    refuse_to_overwrite_inputs(arguments, arguments.raw);
 }
 
 // Before anything is read.
@@ -114,7 +112,7 @@ void add_attend(CLI::App& command, const Invocation& invocation) {
                     "several at most 640")
         ->check(CLI::Range(32, 4096));
     command.callback([arguments, invocation] {
-        part_words(arguments->weights, arguments->pictures.files);
+        move_images_out(arguments->weights, arguments->pictures.files);
         check(*arguments);
         run(*arguments, invocation);
     });

@@ -91,7 +91,7 @@ Tensor Looker::prepared(std::size_t first, std::size_t count) const {
 
 std::vector<LookMap> Looker::class_maps(std::size_t image,
                                         const std::map<std::string, Tensor>& outputs,
-                                        const std::vector<Prediction>& top) const {
+                                        const std::vector<Answer>& top) const {
     std::vector<LookMap> maps;
     const bool per_class = shown_classes_ > 1;
     for (const std::int64_t layer : wanted_)
@@ -121,13 +121,13 @@ std::vector<Look> Looker::look(const std::vector<std::string>& names) const {
     std::vector<Look> looks;
     for (std::size_t i = 0; i < names.size(); ++i) {
         Look look{.classes = {}, .seen = seen_[i], .maps = {}};
-        std::vector<Prediction> top;
+        std::vector<Answer> top;
         if (classifies) {
             const std::span<const float> logits = row(outputs.at("logits"), i);
             check_finite_logits(logits, fmt::format("{}: {}", weights_, names[i]));
             constexpr auto kMost = std::size_t(1 / kListedPatches);
-            top = top_predictions(model_, logits, kMost);
-            for (const Prediction& one : top)
+            top = top_answers(logits, kMost, model_.classes());
+            for (const Answer& one : top)
                 if (look.classes.empty() || one.probability > kListedPatches)
                     look.classes.push_back(one);
         }

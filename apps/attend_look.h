@@ -12,13 +12,14 @@
 #include "image/preparer.h"
 #include "models/attention_map.h"
 #include "models/class_layers.h"
+#include "models/top_answers.h"
 #include "system/memory_budget.h"
 
 namespace cait::app {
 
 struct LookMap {
     std::optional<std::int64_t> layer;  // none: rollout
-    std::optional<Prediction> of;       // where each class has a map of its own
+    std::optional<Answer> of;           // where each class has a map of its own
     AttentionMap mean;                  // of the heads
     std::vector<AttentionMap> heads;    // each; of a rollout the one that there is
 
@@ -26,8 +27,8 @@ struct LookMap {
 };
 
 struct Look {
-    std::vector<Prediction> classes;  // above 10 %, at least one; none of a backbone
-    Box seen;                         // of the photograph, in its pixels
+    std::vector<Answer> classes;  // above 10 %, at least one; none of a backbone
+    Box seen;                     // of the photograph, in its pixels
     std::vector<LookMap> maps;
 };
 
@@ -50,7 +51,7 @@ public:
 private:
     Tensor prepared(std::size_t first, std::size_t count) const;
     std::vector<LookMap> class_maps(std::size_t image, const std::map<std::string, Tensor>& outputs,
-                                    const std::vector<Prediction>& top) const;
+                                    const std::vector<Answer>& top) const;
 
     std::string name_, weights_;
     Model model_;

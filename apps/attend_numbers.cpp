@@ -58,7 +58,7 @@ nlohmann::json to_json(const Seen& seen, const std::vector<Looker>& models) {
     if (seen.label) json["label"] = *seen.label;
     for (std::size_t m = 0; m < models.size(); ++m) {
         nlohmann::json predictions = nlohmann::json::array(), maps = nlohmann::json::array();
-        for (const Prediction& one : seen.looks[m].classes)
+        for (const Answer& one : seen.looks[m].classes)
             predictions.push_back(
                 {{"label", one.name}, {"index", one.index}, {"score", one.probability}});
         for (const LookMap& map : seen.looks[m].maps) maps.push_back(to_json(map));

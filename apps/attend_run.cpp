@@ -9,7 +9,7 @@
 #include "image/codec/encode.h"
 #include "image/draw/draw.h"
 #include "input_files.h"
-#include "named_weights.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
 #include "sandboxed.h"
@@ -23,11 +23,12 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kLeastSide = 224, kMostSide = 4096, kMostSideOfSeveral = 640;
 
-std::vector<Looker> load_models(const AttendArguments& arguments, std::size_t capacity) {
+std::vector<Looker> lookers_of(const AttendArguments& arguments,
+                               const std::vector<FoundModel>& found, std::size_t capacity) {
     std::vector<Looker> lookers;
-    for (NamedModel& one : load_named(arguments.weights, arguments.model, arguments.classes))
-        lookers.emplace_back(std::move(one.name), one.weights, std::move(one.model), arguments,
-                             capacity);
+    for (OpenedModel& one : open_with_notes(found))
+        lookers.emplace_back(std::move(one.label), one.source.words.weights, std::move(one.model),
+                             arguments, capacity);
     return lookers;
 }
 
@@ -37,8 +38,7 @@ std::int64_t side_for(const std::vector<Picture>& pictures) {
     for (const Picture& picture : pictures) {
         if (longest >= kMostSideOfSeveral && pictures.size() > 1) break;
         try {
-            const Image image = picture.read();
-            longest = std::max({longest, image.width, image.height});
+            longest = std::max(longest, picture.longest_side());
         } catch (const Error&) {  // will be named when it is its turn
         }
     }
@@ -110,10 +110,11 @@ private:
 // Photographs go through all models as groups: one is decoded at a time.
 class Attend {
 public:
-    Attend(const AttendArguments& arguments, std::size_t capacity)
+    Attend(const AttendArguments& arguments, const std::vector<FoundModel>& found,
+           std::size_t capacity)
         : arguments_(arguments),
           capacity_(capacity),
-          models_(load_models(arguments, capacity)),
+          models_(lookers_of(arguments, found, capacity)),
           results_(arguments, models_) {}
 
     // False, and a line on stderr, for one that cannot be read.
@@ -168,18 +169,13 @@ private:
     std::vector<Seen> group_;
 };
 
-void make_folder(const std::string& name) {
-    std::error_code error;
-    fs::create_directories(name, error);
-    if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
-}
-
 }  // namespace
 
 void run(const AttendArguments& given, const Invocation& invocation) {
-    continue_where_it_runs(given.executor, invocation);
     AttendArguments arguments = given;
-    fetch_named(arguments.weights, arguments.model);
+    ModelWords words = arguments.model.words("", arguments.classes);
+    words.imagenet_names = true;
+    const std::vector<FoundModel> found = find_models(arguments.weights, words);
     if (arguments.into_folder()) make_folder(arguments.output);
     enter_sandbox_for({arguments.output, arguments.raw, arguments.executor.cache});
     const std::vector<Picture> pictures = arguments.pictures.list();
@@ -189,7 +185,7 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     // A picture of each photograph has its own size.
     if (arguments.side == 0 && !arguments.output.empty() && !arguments.into_folder())
         arguments.side = side_for(pictures);
-    Attend attend(arguments, std::min(arguments.executor.batch, pictures.size()));
+    Attend attend(arguments, found, std::min(arguments.executor.batch, pictures.size()));
     std::size_t seen = 0;
     {
         Progress progress("attend", "images");

@@ -20,10 +20,10 @@ Image drawn(const Seen& seen, const Box& own, const AttentionMap& map, const std
     return overlay(seen.photo, heat, where, style == "map" ? 1 : 0.6);
 }
 
-// A line for each class above 10 %; a long name is cut, not its probability.
+// A line for each class above 10 %.
 std::string answers(const Look& look) {
     std::string text;
-    for (const Prediction& one : look.classes)
+    for (const Answer& one : look.classes)
         text += fmt::format("\n{:.1f} % {}", 100 * one.probability, one.name);
     return text;
 }
@@ -90,14 +90,10 @@ std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& mod
 
 SheetStyle sheet_style(const AttendArguments& arguments, const std::vector<Looker>& models,
                        std::int64_t side, std::int64_t photographs, std::int64_t columns) {
-    constexpr std::int64_t kPixelsPerScale = 200;  // about 30 letters under a picture
     SheetStyle style;
     // Where a photograph has a row of two, three of them stand beside each other.
     style.columns = columns > 2 ? columns : std::min<std::int64_t>(6, columns * photographs);
     style.side = side;
-    const std::int64_t least = side < 160 ? 1 : 2;  // as a sheet has them otherwise
-    style.text_scale =
-        int(std::clamp<std::int64_t>((side + kPixelsPerScale / 2) / kPixelsPerScale, least, 16));
     style.title = arguments.map == "rollout" ? "attention rollout" : "class attention";
     if (models.size() == 1) style.title = models[0].name() + ": " + style.title;
     return style;

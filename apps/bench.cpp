@@ -12,12 +12,12 @@
 #include "data.h"
 #include "executor.h"
 #include "kernels/precision_names.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "system/cpu_limit.h"
 #include "system/machine.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -37,19 +37,15 @@ struct BenchArguments {
 };
 
 // A file, a run's folder, or the name of a preset, which then has fresh weights.
-Model load(const BenchArguments& arguments, const std::string& size) {
-    ModelOptions options = arguments.model;
-    if (!size.empty()) options.set.push_back("model.image_size=" + size);
-    std::string weights = arguments.weights, name = options.model;
-    if (std::filesystem::exists(arguments.subject))
-        weights = arguments.subject;
-    else
-        name = arguments.subject;
-    if (weights.empty()) return Model::create(name, options.settings());
-    Model model =
-        Model::load(weights_file(weights, name), name, options.settings(), options.load_options());
-    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
-    return model;
+FoundModel find(const BenchArguments& arguments) {
+    ModelWords words = arguments.model.words(arguments.weights);
+    (std::filesystem::exists(arguments.subject) ? words.weights : words.model) = arguments.subject;
+    return find_model(words);
+}
+
+OpenedModel open_at(FoundModel found, const std::string& size) {
+    if (!size.empty()) found.words.settings.emplace_back("image_size", size);
+    return open_with_notes(found);
 }
 
 // The largest power of two whose images take no more than a quarter of the memory.
@@ -152,14 +148,15 @@ void run(const BenchArguments& arguments) {
     arguments.model.settings();
     std::vector<std::size_t> batches;
     for (const std::string& word : arguments.batches) batches.push_back(batch_of(word));
-    enter_sandbox_for({}, arguments.weights, arguments.model.model);
+    const FoundModel found = find(arguments);
+    enter_sandbox_for({});
     nlohmann::json list = nlohmann::json::array();
     const std::vector<std::string> sizes =
         arguments.sizes.empty() ? std::vector<std::string>{""} : arguments.sizes;
     const std::vector<int> threads =
         arguments.threads.empty() ? std::vector{default_threads()} : arguments.threads;
     for (const std::string& size : sizes) {
-        const Model model = load(arguments, size);
+        const Model model = open_at(found, size).model;
         if (!arguments.json && list.empty()) print_header();
         for (const std::string& precision : arguments.precisions)
             for (const int count : threads)

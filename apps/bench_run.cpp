@@ -104,9 +104,8 @@ std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                              .threads = 1});
     const Tensor images = noise(model, with.batch);
     std::vector<double> seconds(plan.steps().size());
-    const auto run = [&] {
-        plan.profile(images.floats().data(), engine::Index(with.batch), seconds);
-    };
+    const float* const inputs[] = {images.floats().data()};
+    const auto run = [&] { plan.profile(inputs, engine::Index(with.batch), seconds); };
     run();  // warms up
     std::ranges::fill(seconds, 0);
     const Clock::time_point begin = Clock::now();

@@ -47,6 +47,7 @@ std::string explain(const CLI::App& command, const CLI::ParseError& error) {
     const std::vector<std::string> left = command.remaining();
     if (command.get_require_subcommand_min() == 0 || left.empty() || left[0].starts_with('-'))
         return error.what();
+    if (left[0] == "study") return "`cait study ANALYSIS` is now `cait analyze --what ANALYSIS`";
     std::vector<std::string> names;
     for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; }))
         names.push_back(one->get_name());

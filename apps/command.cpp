@@ -63,13 +63,23 @@ SettingList ModelOptions::settings() const {
     return settings;
 }
 
-Model::LoadOptions ModelOptions::load_options() const {
-    return {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0};
+ModelWords ModelOptions::words(const std::string& weights, const std::string& classes) const {
+    return {.weights = weights,
+            .model = model,
+            .settings = settings(),
+            .classes = classes,
+            .load = {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0}};
 }
 
 void check_output(const std::filesystem::path& file) {
     // Whoever reads a pipe takes its closing for the end: such a place is not tried.
     if (!output_place(file).direct) AtomicFile trial(file);
+}
+
+void make_folder(const std::string& name) {
+    std::error_code error;
+    std::filesystem::create_directories(name, error);
+    if (error) throw Error(fmt::format("{}: cannot make the folder: {}", name, error.message()));
 }
 
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cait/model.h"
 #include "command_table.h"
+#include "models/open_model.h"
 #include "option_groups.h"
 
 namespace cait::app {
@@ -33,12 +33,16 @@ struct ModelOptions {
 
     void add_to(CLI::App& command, bool with_weights);
     SettingList settings() const;  // throws UsageError unless each is model.KEY=VALUE
-    Model::LoadOptions load_options() const;
+    // With these weights, as find_model() takes them.
+    ModelWords words(const std::string& weights, const std::string& classes = "") const;
 };
 
 // Before hours of work: throws Error unless a file of this name can be written. Leaves nothing
 // behind.
 void check_output(const std::filesystem::path& file);
+
+// Throws Error where it cannot be made; one that is there is fine.
+void make_folder(const std::string& name);
 
 // 12034128 → "12.0 M"; 1.4e9 bytes → "1.4 GB".
 std::string count_text(std::int64_t count);

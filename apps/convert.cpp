@@ -3,9 +3,9 @@
 
 #include "base/convert.h"
 #include "base/printable.h"
-#include "class_names.h"
 #include "command.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/alias_weights.h"
 #include "models/catalogue.h"
 #include "models/file_facts.h"
@@ -16,7 +16,6 @@
 #include "weights/safetensors.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -70,7 +69,8 @@ void run(const ConvertArguments& arguments) {
     if (!arguments.output.ends_with(".safetensors"))
         throw UsageError(fmt::format("{}: expected an output name that ends with .safetensors",
                                      arguments.output));
-    const std::string input = weights_file(arguments.input, arguments.model.model);
+    const FoundModel found = find_model(arguments.model.words(arguments.input, arguments.classes));
+    const std::string& input = found.file;
     std::vector<NamedTensor> tensors;
     std::map<std::string, std::string> metadata;
     OutputFile(arguments.output).not_in(input).not_in(arguments.classes);
@@ -78,6 +78,7 @@ void run(const ConvertArguments& arguments) {
     enter_sandbox_for({arguments.output});
     verify_weights(input);
     if (!arguments.fits_a_model()) {
+        print_notes(found.notes);
         WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});
         verify_checksums(file.tensors, file.metadata, input);
         tensors = std::move(file.tensors);
@@ -85,11 +86,8 @@ void run(const ConvertArguments& arguments) {
         metadata.try_emplace("format", "pt");
         if (!arguments.name.empty()) metadata[kNameKey] = arguments.name;
     } else {
-        Model model = Model::load(input, arguments.model.model, arguments.model.settings(),
-                                  arguments.model.load_options());
-        for (const std::string& note : model.notes()) print_error("note: {}\n", note);
+        Model model = open_with_notes(found).model;
         if (!arguments.name.empty()) model.set_name(arguments.name);
-        if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
         metadata = model.metadata();
         tensors = named_weights(arguments.names, model);
     }

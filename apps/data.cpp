@@ -15,10 +15,10 @@ namespace cait::app {
 
 namespace {
 
-std::string schemes_text() {
+std::string sources_text() {
     std::string text = "\nA data set is named by one of\n";
-    for (const DatasetScheme& scheme : dataset_schemes())
-        text += fmt::format("  {}\n      {}\n", scheme.form, scheme.summary);
+    for (const DataSource& source : data_sources())
+        text += fmt::format("  {}\n      {}\n", source.form, source.help);
     return text;
 }
 
@@ -60,7 +60,7 @@ namespace {
 
 void add_data(CLI::App& command, const Invocation&) {
     command.require_subcommand(1);
-    command.footer(schemes_text() + "\n`cait data COMMAND --help` shows an example.");
+    command.footer(sources_text() + "\n`cait data COMMAND --help` shows an example.");
     add_data_stats(command);
     add_data_preview(command);
     add_data_verify(command);

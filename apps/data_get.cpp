@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "data.h"
-#include "data/sources/unpack.h"
+#include "data/formats/tar_archive.h"
 #include "output.h"
 #include "progress.h"
 #include "system/download/download_list.h"

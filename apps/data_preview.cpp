@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "data.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data_preview_tiles.h"
 #include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"

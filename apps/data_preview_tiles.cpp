@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/normalise.h"
 #include "train/recipe/batch_mixing.h"
 #include "train/recipe/recipe_data.h"
@@ -37,8 +37,11 @@ TileMaker::TileMaker(const Recipe& recipe, ImageSize size, std::vector<std::stri
       transform_(train_settings(recipe, size.height, size.width, kImageNetMean, kImageNetStd)),
       classes_(std::move(classes)),
       spread_(float(recipe.loss.smoothing) / float(classes_.size())) {
-    const Mixup mixup = mixup_settings(recipe, std::int64_t(classes_.size()));
-    if (mixup.active()) mix_ = batch_mixing(recipe, mixup, size);
+    const Mixup mixup = mixup_settings(recipe);
+    if (mixup.active()) {
+        mix_ = batch_mixing(recipe, mixup, size);
+        targets_ = {label_target(soft_labels(recipe, std::int64_t(classes_.size())))};
+    }
     if (recipe.views.name != ViewsKind::none)
         views_ = view_transform(recipe, transform_.settings());
     if (recipe.views.name == ViewsKind::multi_crop)
@@ -94,18 +97,20 @@ std::vector<SheetTile> TileMaker::batch_tiles(std::span<const ShownImage> images
         Tensor::empty(DType::f32, {std::int64_t(batch.size), 3, settings.height, settings.width});
     const std::span<float> values = batch.storage.mutable_floats();
     const std::size_t each = values.size() / batch.size;
+    std::vector<std::int64_t> labels;
     for (std::size_t i = 0; i < batch.size; ++i) {
         const ShownImage& image = images[i % images.size()];
-        batch.labels.push_back(image.label);
+        labels.push_back(image.label);
         transform_.apply(image.image, key(image, position), workspace_,
                          values.subspan(i * each, each));
     }
-    if (mix_) mix_(batch);
+    batch.targets[kLabels] = Tensor::of({std::int64_t(batch.size)}, labels);
+    if (mix_) batch.finish(mix_(batch), targets_);
     std::vector<SheetTile> result;
     for (std::size_t i = 0; i < images.size(); ++i)
         result.push_back(
             {to_image(values.subspan(i * each, each), {settings.height, settings.width}),
-             labels(batch, i) + "\n" + operations(key(images[i], position))});
+             label_text(batch, i) + "\n" + operations(key(images[i], position))});
     return result;
 }
 
@@ -129,12 +134,14 @@ Image TileMaker::to_image(std::span<const float> values, ImageSize size) const {
 }
 
 // "dress 70%" and below it "shirt 30%": without what label smoothing gives to all classes.
-std::string TileMaker::labels(const Batch& batch, std::size_t place) const {
-    const auto own = std::size_t(batch.labels[place]);
-    const auto other = std::size_t(batch.labels[batch.size - 1 - place]);
-    if (batch.targets.empty() || own == other) return classes_[own];
+std::string TileMaker::label_text(const Batch& batch, std::size_t place) const {
+    const std::span<const std::int64_t> labels = labels_of(batch.targets);
+    const auto own = std::size_t(labels[place]);
+    const auto other = std::size_t(labels[batch.size - 1 - place]);
+    const auto rows = batch.targets.find(kLabelRows);
+    if (rows == batch.targets.end() || own == other) return classes_[own];
     const std::span<const float> targets =
-        std::span(batch.targets).subspan(place * classes_.size(), classes_.size());
+        rows->second.floats().subspan(place * classes_.size(), classes_.size());
     const float share = targets[own] - spread_, rest = targets[other] - spread_;
     const auto percent = share + rest > 0 ? std::lround(100 * share / (share + rest)) : 100;
     if (percent == 100) return classes_[own];

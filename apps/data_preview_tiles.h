@@ -50,14 +50,15 @@ private:
     SampleKey key(const ShownImage& image, const Position& position, std::uint64_t view = 0) const;
     Image to_image(std::span<const float> values, ImageSize size) const;
     std::string view_text(const ShownImage& image, const SampleKey& key) const;
-    std::string labels(const Batch& batch, std::size_t place) const;
+    std::string label_text(const Batch& batch, std::size_t place) const;
     std::string operations(const SampleKey& key) const;
 
     std::uint64_t seed_;
     TrainTransform transform_;
     TrainWorkspace workspace_;
-    std::function<void(Batch&)> mix_;     // none where the recipe does not mix
-    std::optional<ViewTransform> views_;  // where the recipe has several
+    std::function<std::vector<MixDraw>(const Batch&)> mix_;  // none where the recipe does not mix
+    TargetList targets_;                                     // of a batch that is mixed
+    std::optional<ViewTransform> views_;                     // where the recipe has several
     std::optional<MultiCrop> crops_;
     std::vector<std::string> classes_;
     float spread_;  // what label smoothing gives to every class

@@ -3,12 +3,13 @@
 
 #include <cstring>
 
-#include "embedding.h"
+#include "embed_arguments.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "output.h"
+#include "progress.h"
 #include "sandboxed.h"
 #include "weights/npy.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -49,15 +50,15 @@ Tensor labels_of(const EmbeddedSet& set, const Dataset& images) {
     return labels;
 }
 
-void run(const Arguments& arguments, const Invocation& invocation) {
+void run(const Arguments& arguments) {
     check(arguments);
-    continue_where_it_runs(arguments.embed.executor, invocation);
-    enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache},
-                      arguments.embed.weights, arguments.embed.model.model);
-    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
-    const EmbedSubject subject = arguments.data.empty()
-                                     ? EmbedSubject::of_files(arguments.files)
-                                     : EmbedSubject::of_data(arguments.data, Split::train);
+    const FoundModel found = find_model(arguments.embed.words());
+    enter_sandbox_for({arguments.output, arguments.labels, arguments.embed.executor.cache});
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
+    const EmbedSubject subject =
+        arguments.data.empty()
+            ? embed_files(arguments.files)
+            : EmbedSubject::of_data(arguments.data, Split::train, terminal_observer());
     for (const std::string& output : {arguments.output, arguments.labels})
         OutputFile(output).not_in(*subject.images);
     const EmbeddedSet set = embedder.embed(subject, "embed");
@@ -72,7 +73,7 @@ void run(const Arguments& arguments, const Invocation& invocation) {
                 set.vectors.columns);
 }
 
-void add_embed(CLI::App& command, const Invocation& invocation) {
+void add_embed(CLI::App& command, const Invocation&) {
     set_example(
         command,
         "cait embed --weights runs/flowers --data folder:photos --output x.npy --labels y.npy\n"
@@ -96,7 +97,7 @@ void add_embed(CLI::App& command, const Invocation& invocation) {
         ->required();
     command.add_option("--labels", arguments->labels, "Also the labels of --data, .npy")
         ->type_name("FILE.npy");
-    command.callback([arguments, invocation] { run(*arguments, invocation); });
+    command.callback([arguments] { run(*arguments); });
 }
 
 const RegisterCommand embed_row({"embed", CommandGroup::search,

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "class_names.h"
 #include "data.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "sandboxed.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -55,12 +54,14 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
             check_output(output);
         }
     check_neighbours(arguments);
-    continue_where_it_runs(arguments.executor, invocation);
-    fetch_named(arguments.compare, arguments.model);
-    enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache},
-                      arguments.weights, arguments.model.model);
-    if (arguments.neighbours.asked()) return evaluate_neighbours(arguments);
-    evaluate(arguments);
+    hand_over_if_torch(arguments.executor, invocation);
+    const ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    EvalModels found{find_model(words)};
+    for (const std::string& text : arguments.compare)
+        found.push_back(find_model(one_of_several(text, words, "--compare")));
+    enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache});
+    if (arguments.neighbours.asked()) return evaluate_neighbours(arguments, found);
+    evaluate(arguments, found);
 }
 
 void add_neighbour_options(CLI::App& command, NeighbourArguments& neighbours) {
@@ -126,7 +127,7 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                     "Further weights, as for --weights: how often any two models disagree")
         ->type_name("[NAME=]FILE");
     arguments->executor.batch = ExecutorOptions::kBySize;
-    arguments->executor.add_to(command);
+    arguments->executor.add_to(command, ExecutorOptions::Torch::yes);
     add_threads_option(command, arguments->threads);
     add_tta_option(command, arguments->tta);
     command

@@ -9,24 +9,16 @@
 #include "data/dataset.h"
 #include "evaluate/disagreement.h"
 #include "evaluate/evaluation.h"
+#include "evaluate/neighbour_evaluation.h"
 #include "executor.h"
-#include "named_weights.h"
+#include "models/open_model.h"
 
 namespace cait::app {
 
 // What --knn and --retrieval ask for: features judged by their neighbours, not answers by labels.
-struct NeighbourArguments {
-    std::string knn;              // data set whose images vote
-    std::string retrieval;        // data set that is ranked
-    std::vector<std::size_t> k;   // empty: the rule's
-    std::string rule = "grafit";  // or dino
-    std::vector<std::size_t> recall_at = {1, 5, 10};
-    bool levels = false;                 // also every level of the labels
-    std::string conditional;             // level of the coarse classes of equation 2.5
-    std::string conditional_by = "knn";  // or softmax: who predicts the coarse class
+struct NeighbourArguments : NeighbourQuestion {  // but for the data, which is that of --data
     std::string tap = "features";
 
-    bool by_softmax() const { return !conditional.empty() && conditional_by == "softmax"; }
     bool asked() const { return !knn.empty() || !retrieval.empty(); }
 };
 
@@ -50,12 +42,15 @@ struct EvalArguments {
     NeighbourArguments neighbours;
 };
 
-void evaluate(const EvalArguments& arguments);
-void evaluate_neighbours(const EvalArguments& arguments);  // --knn, --retrieval
+// The models: that of --weights first, then those of --compare.
+using EvalModels = std::vector<FoundModel>;
+void evaluate(const EvalArguments& arguments, const EvalModels& found);
+void evaluate_neighbours(const EvalArguments& arguments, const EvalModels& found);  // --knn …
 
-// The models that are evaluated: that of --weights first, then those of --compare.
-std::vector<NamedWeights> eval_entries(const EvalArguments& arguments);
-Model load_entry(const EvalArguments& arguments, const NamedWeights& entry);
+void print_neighbours(const EvalArguments& arguments, const std::vector<NeighbourResult>& results);
+
+// Opens one, with its images prepared as --crop-ratio and --crop-mode say.
+Model open_for_eval(const EvalArguments& arguments, const FoundModel& found);
 
 // One model's result.
 struct Evaluated {

@@ -1,173 +1,174 @@
-// Carries out `cait eval --knn` and `--retrieval`: both sides become vectors, the rest is counting.
-#include "eval_neighbours.h"
-
+// `cait eval --knn` and `--retrieval`: each model's features are judged, and what comes out is
+// printed.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <nlohmann/json.hpp>
 
-#include "data/open_dataset.h"
-#include "neighbour_side.h"
-#include "system/cpu_limit.h"
+#include "embed_arguments.h"
+#include "eval.h"
+#include "output.h"
+#include "progress.h"
 
 namespace cait::app {
 
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+nlohmann::json knn_json(const std::vector<KnnScore>& scores) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const KnnScore& score : scores) list.push_back({{"k", score.k}, {"top1", score.top1}});
+    return list;
 }
 
-struct Sides {
-    Side queries, voters, collection;
-};
-
-void embed(Side& side, const Embedder& embedder, const std::string& weights,
-           const std::string& title, bool with_logits = false) {
-    side.embed(embedder, title, with_logits);
-    normalise(side.set.vectors, weights);
+nlohmann::json to_json(const Retrieval& found) {
+    nlohmann::json recall = nlohmann::json::object();
+    for (const auto& [k, fraction] : found.recall_at) recall[std::to_string(k)] = fraction;
+    return {{"map", found.map},           {"r_precision", found.r_precision},
+            {"map_at_r", found.map_at_r}, {"recall_at", recall},
+            {"queries", found.queries},   {"left_out", found.left_out}};
 }
 
-KnnRule rule_of(const NeighbourArguments& arguments) {
-    KnnRule rule = arguments.rule == "dino" ? KnnRule::dino() : KnnRule::grafit();
-    if (!arguments.k.empty()) rule.k = arguments.k;
-    return rule;
-}
-
-// The own labels first; with --levels every level of the queries after them.
-std::vector<std::string> level_names(const EvalArguments& arguments, const Dataset& queries) {
-    std::vector<std::string> names{""};
-    if (!arguments.neighbours.levels) return names;
-    for (std::string& name : levels_or_label(queries)) names.push_back(std::move(name));
-    return names;
-}
-
-void score_knn(const EvalArguments& arguments, const Sides& sides,
-               const std::vector<std::string>& names, NeighbourResult& result) {
-    const ComparedSides task(sides.queries, sides.voters, names, default_threads());
-    const auto scores = knn_at_levels(task.task(), task.levels(), rule_of(arguments.neighbours));
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        result.levels[i].knn = scores[i];
-        result.levels[i].classes = task.levels()[i].classes;
+nlohmann::json to_json(const LevelRetrieval& found, const NeighbourArguments& asked) {
+    nlohmann::json json = to_json(found.plain);
+    if (found.conditional) {
+        json["conditional"] = to_json(*found.conditional);
+        json["conditional"]["level"] = asked.conditional;
+        json["conditional"]["by"] = asked.conditional_by;
     }
+    if (found.oracle) json["oracle"] = to_json(*found.oracle);
+    return json;
 }
 
-void score_retrieval(const EvalArguments& arguments, const Sides& sides, const Side& collection,
-                     const std::vector<std::string>& names, const Model& model,
-                     NeighbourResult& result) {
-    const ComparedSides task(sides.queries, collection, names, default_threads());
-    RetrievalOptions options;
-    options.recall_at = arguments.neighbours.recall_at;
-    options.rule = rule_of(arguments.neighbours);
-    MatchedLevel coarse;
-    if (!arguments.neighbours.conditional.empty()) {
-        coarse = task.matched(arguments.neighbours.conditional);
-        options.coarse = &coarse;
-    }
-    std::vector<double> answers;
-    if (arguments.neighbours.by_softmax()) {
-        // Classes are numbered as the collection's level has them; further ones have no image
-        // there.
-        const std::vector<double> known = class_probabilities(
-            sides.queries, collection, arguments.neighbours.conditional, model, result.weights);
-        const std::size_t columns = known.size() / sides.queries.set.vectors.rows;
-        answers.assign(sides.queries.set.vectors.rows * coarse.classes, 0.0);
-        for (std::size_t i = 0; i < known.size(); ++i)
-            answers[i / columns * coarse.classes + i % columns] = known[i];
-        options.coarse_probabilities = answers;
-    }
-    std::vector<LevelRetrieval> found = retrieval_at_levels(task.task(), task.levels(), options);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        result.levels[i].retrieval = std::move(found[i]);
-        result.levels[i].classes = task.levels()[i].classes;
-    }
+void add_scores(const LevelScores& scores, const NeighbourArguments& asked, nlohmann::json& json) {
+    json["classes"] = scores.classes;
+    if (!scores.knn.empty()) json["knn"] = knn_json(scores.knn);
+    if (scores.retrieval) json["retrieval"] = to_json(*scores.retrieval, asked);
 }
 
-NeighbourResult evaluate_one(const EvalArguments& arguments, const NamedWeights& entry,
-                             Sides& sides) {
+nlohmann::json to_json(const EvalArguments& arguments, const NeighbourResult& result) {
     const NeighbourArguments& asked = arguments.neighbours;
-    EmbedArguments options;
-    options.tap = asked.tap;
-    options.flip = arguments.tta == "flip";
-    options.executor = arguments.executor;
-    options.threads = arguments.threads;
-    options.skip_bad = arguments.skip_bad;
-    const Embedder embedder(options, load_entry(arguments, entry));
-    if (asked.by_softmax())  // before all images are looked at
-        in_classes_of(embedder.model(), entry.file,
-                      asked.knn == asked.retrieval ? sides.voters.subject.images
-                                                   : sides.collection.subject.images,
-                      asked.conditional);
-    const auto start = std::chrono::steady_clock::now();
-    embed(sides.queries, embedder, entry.file, "queries", asked.by_softmax());
-    const bool shared = asked.knn == asked.retrieval;
-    if (!asked.knn.empty()) embed(sides.voters, embedder, entry.file, "neighbours");
-    if (!asked.retrieval.empty() && !shared)
-        embed(sides.collection, embedder, entry.file, "collection");
-    const Side& collection = shared ? sides.voters : sides.collection;
-
-    NeighbourResult result;
-    result.weights = entry.file;
-    result.model = embedder.model().info().name;
-    result.queries = sides.queries.set.vectors.rows;
-    result.dimension = sides.queries.set.vectors.columns;
-    result.seconds = seconds_since(start);
-    const auto counting = std::chrono::steady_clock::now();
-    const std::vector<std::string> names = level_names(arguments, *sides.queries.subject.images);
-    for (const std::string& name : names) result.levels.push_back({name, 0, {}, {}});
+    nlohmann::json json{{"model", result.model},     {"weights", result.weights},
+                        {"name", result.name},       {"data", arguments.data},
+                        {"images", result.queries},  {"dimension", result.dimension},
+                        {"tap", asked.tap},          {"tta", arguments.tta},
+                        {"seconds", result.seconds}, {"search_seconds", result.search_seconds}};
     if (!asked.knn.empty()) {
-        result.knn_images = sides.voters.set.vectors.rows;
-        score_knn(arguments, sides, names, result);
+        json["knn_data"] = asked.knn;
+        json["knn_images"] = result.knn_images;
+        json["knn_rule"] = asked.rule;
     }
     if (!asked.retrieval.empty()) {
-        result.retrieval_images = collection.set.vectors.rows;
-        score_retrieval(arguments, sides, collection, names, embedder.model(), result);
+        json["retrieval_data"] = asked.retrieval;
+        json["retrieval_images"] = result.retrieval_images;
     }
-    result.search_seconds = seconds_since(counting);
-    return result;
+    add_scores(result.levels.front(), asked, json);
+    for (std::size_t i = 1; i < result.levels.size(); ++i) {
+        nlohmann::json level{{"level", result.levels[i].name}};
+        add_scores(result.levels[i], asked, level);
+        json["levels"].push_back(std::move(level));
+    }
+    return json;
 }
 
-// What can be wrong with the request is found before a model looks at thousands of images.
-void check_levels(const EvalArguments& arguments, const Sides& sides) {
-    const std::vector<std::string> names = level_names(arguments, *sides.queries.subject.images);
-    for (const Side* side : {&sides.queries, &sides.voters, &sides.collection}) {
-        if (!side->subject.images) continue;
-        for (const std::string& name : names) check_level(side->subject.images, name);
-        check_level(side->subject.images, arguments.neighbours.conditional);
+void print_retrieval(const char* title, const Retrieval& found) {
+    print_out("{:<12} mAP {:>6.2f} %   R-precision {:>6.2f} %   MAP@R {:>6.2f} %  ", title,
+              100 * found.map, 100 * found.r_precision, 100 * found.map_at_r);
+    for (const auto& [k, fraction] : found.recall_at)
+        print_out(" R@{} {:.2f} %", k, 100 * fraction);
+    print_out("\n");
+    if (found.left_out > 0)
+        print_out("{:<12} {} of {} queries are left out: nothing is relevant to them\n", "",
+                  found.left_out, found.left_out + found.queries);
+}
+
+void print_one(const EvalArguments& arguments, const NeighbourResult& result) {
+    const NeighbourArguments& asked = arguments.neighbours;
+    const LevelScores& own = result.levels.front();
+    print_out("{} ({}), {} of {} numbers, on {}\n", result.weights, result.model, asked.tap,
+              result.dimension, arguments.data);
+    if (!own.knn.empty()) {
+        print_out("{} neighbours of {}\n", result.knn_images, asked.knn);
+        for (const KnnScore& score : own.knn)
+            print_out("k = {:<8} {:>6.2f} %\n", score.k, 100 * score.top1);
     }
-    const auto check_k = [&](const Side& side, const char* option) {
-        if (!side.subject.images) return;
-        const std::size_t most = std::ranges::max(rule_of(arguments.neighbours).k);
-        if (most > side.subject.images->size())
-            throw UsageError(fmt::format("--k: expected at most {}, the images of {} {}, found {}",
-                                         side.subject.images->size(), option, side.subject.data,
-                                         most));
+    if (own.retrieval) {
+        print_out("ranking {} images of {}\n", result.retrieval_images, asked.retrieval);
+        print_retrieval("similarity", own.retrieval->plain);
+        if (own.retrieval->conditional) print_retrieval("conditional", *own.retrieval->conditional);
+        if (own.retrieval->oracle) print_retrieval("oracle", *own.retrieval->oracle);
+    }
+    print_out("{} queries, embedding {}, counting {:.1f} s\n", result.queries,
+              duration_text(result.seconds), result.search_seconds);
+}
+
+// A row for each model, a column for each level.
+void print_table(const std::string& title, const std::vector<NeighbourResult>& results,
+                 const std::function<double(const LevelScores&)>& value) {
+    std::size_t width = 7;
+    for (const NeighbourResult& result : results) width = std::max(width, result.name.size());
+    print_out("\n{}\n{:<{}}", title, "model", width);
+    const std::vector<LevelScores>& levels = results.front().levels;
+    const auto column = [](const std::string& name) {
+        return std::max<std::size_t>(8, name.size());
     };
-    check_k(sides.voters, "--knn");
-    if (!arguments.neighbours.conditional.empty() && !arguments.neighbours.by_softmax())
-        check_k(sides.collection, "--retrieval");
+    for (std::size_t i = 1; i < levels.size(); ++i)
+        print_out("  {:>{}}", levels[i].name, column(levels[i].name));
+    print_out("\n{:<{}}", "classes", width);
+    for (std::size_t i = 1; i < levels.size(); ++i)
+        print_out("  {:>{}}", levels[i].classes, column(levels[i].name));
+    for (const NeighbourResult& result : results) {
+        print_out("\n{:<{}}", result.name, width);
+        for (std::size_t i = 1; i < levels.size(); ++i)
+            print_out("  {:>{}.2f}", 100 * value(result.levels[i]), column(levels[i].name));
+    }
+    print_out("\n");
 }
 
 }  // namespace
 
-void evaluate_neighbours(const EvalArguments& arguments) {
-    const NeighbourArguments& asked = arguments.neighbours;
-    const std::vector<NamedWeights> entries = eval_entries(arguments);
-    Sides sides;
-    sides.queries.subject = EmbedSubject::of_data(arguments.data, Split::val);
-    if (!asked.knn.empty()) sides.voters.subject = EmbedSubject::of_data(asked.knn, Split::train);
-    if (!asked.retrieval.empty())
-        sides.collection.subject = EmbedSubject::of_data(asked.retrieval, Split::train);
-    check_levels(arguments, sides);
+void evaluate_neighbours(const EvalArguments& arguments, const EvalModels& found) {
+    NeighbourQuestion question = arguments.neighbours;
+    question.data = arguments.data;
+    NeighbourEvaluation evaluation(std::move(question), terminal_observer());
+    EmbedArguments options;
+    options.tap = arguments.neighbours.tap;
+    options.flip = arguments.tta == "flip";
+    options.executor = arguments.executor;
+    options.threads = arguments.threads;
+    options.skip_bad = arguments.skip_bad;
     std::vector<NeighbourResult> results;
     std::vector<std::string> files;
-    for (const NamedWeights& entry : entries) {
-        results.push_back(evaluate_one(arguments, entry, sides));
-        files.push_back(entry.file);
+    for (const FoundModel& one : found) {
+        const Embedder embedder = make_embedder(options, open_for_eval(arguments, one));
+        results.push_back(evaluation.evaluate(embedder, one.file));
+        files.push_back(one.file);
     }
     const std::vector<std::string> names = unique_names(files);
     for (std::size_t i = 0; i < names.size(); ++i) results[i].name = names[i];
     print_neighbours(arguments, results);
+}
+
+void print_neighbours(const EvalArguments& arguments, const std::vector<NeighbourResult>& results) {
+    if (arguments.json) {
+        nlohmann::json json = to_json(arguments, results.front());
+        for (std::size_t i = 1; i < results.size(); ++i)
+            json["compared"].push_back(to_json(arguments, results[i]));
+        return print_json(json);
+    }
+    for (const NeighbourResult& result : results) {
+        if (&result != &results.front()) print_out("\n");
+        print_one(arguments, result);
+    }
+    if (!arguments.neighbours.levels) return;
+    if (!arguments.neighbours.knn.empty())
+        print_table("kNN top-1 by level, %, of the best k", results,
+                    [](const LevelScores& level) { return best_of(level.knn).top1; });
+    if (arguments.neighbours.retrieval.empty()) return;
+    print_table("mAP by level, %", results,
+                [](const LevelScores& level) { return level.retrieval->plain.map; });
+    if (arguments.neighbours.conditional.empty()) return;
+    print_table("mAP by level, %, conditioned on " + arguments.neighbours.conditional, results,
+                [](const LevelScores& level) { return level.retrieval->conditional->map; });
 }
 
 }  // namespace cait::app

@@ -150,7 +150,7 @@ void print_disagreement(const DisagreementTable& table) {
 }
 
 ReportScore score_of(std::string name, const Metrics& metrics) {
-    return {std::move(name), metrics.top1(), metrics.top5(), metrics.loss()};
+    return {std::move(name), metrics.scores()};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The table that `cait eval --predictions` writes: what the model answered to every image.
 #include <fmt/format.h>
 
-#include "data/sources/csv_reader.h"
+#include "data/formats/csv_reader.h"
 #include "eval.h"
 #include "system/atomic_file.h"
 

@@ -6,19 +6,18 @@
 #include <filesystem>
 #include <utility>
 
-#include "class_names.h"
 #include "data.h"
 #include "data/imagenet_classes.h"
 #include "data_open.h"
 #include "eval.h"
 #include "evaluate/evaluate_data.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/describe.h"
 #include "models/finite_logits.h"
 #include "output.h"
 #include "progress.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -46,35 +45,35 @@ std::string epochs_of(const Model& model) {
 
 // A run's folder stands for its best epoch. Beside it the final one is measured, which nobody
 // chose: the file of the same kind of weights, averaged or not. Nothing where both are one.
-std::optional<NamedWeights> final_entry(const EvalArguments& arguments, const Candidate& best) {
+std::optional<FoundModel> find_final(const EvalArguments& arguments, const Candidate& best) {
     namespace fs = std::filesystem;
     const fs::path file = best.file;
     if (!fs::is_directory(arguments.weights) || file.filename() != "best.safetensors") return {};
-    const bool averaged = fact_of(best.model, "chosen_by") == "top1_ema";
+    const bool averaged = is_of_average(fact_of(best.model, "chosen_by"));
     const fs::path last =
         file.parent_path() / (averaged ? "last_ema.safetensors" : "last.safetensors");
     if (!fs::exists(last)) return {};
-    return NamedWeights{last.string(), arguments.model.model, arguments.model.settings()};
+    return FoundModel{arguments.model.words(last.string(), arguments.classes), last.string()};
 }
 
-Candidate candidate(const EvalArguments& arguments, const NamedWeights& entry,
+Candidate candidate(const EvalArguments& arguments, const FoundModel& found,
                     const DatasetPtr& data) {
-    Model model = load_entry(arguments, entry);
+    Model model = open_for_eval(arguments, found);
     preparer_of(model);  // throws where the model takes no such images
     const auto classes = std::size_t(model.spec().architecture->common().classes);
-    DatasetPtr dataset = match_data(data, model.classes(), classes, entry.file);
+    DatasetPtr dataset = match_data(data, model.classes(), classes, found.file);
     if (const auto list = imagenet_list(classes);
         model.classes().empty() && list && list->names == dataset->classes())
-        note_imagenet_names(entry.file, list->title);
-    return {entry.file, std::move(model), std::move(dataset), {}};
+        print_notes({imagenet_note(found.file, list->title)});
+    return {found.file, std::move(model), std::move(dataset), {}};
 }
 
 // The final epoch of the run that `best` is of, and what each is called.
 std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candidate& best,
                                          const DatasetPtr& data) {
-    const auto entry = final_entry(arguments, best);
-    if (!entry) return {};
-    Candidate last = candidate(arguments, *entry, data);
+    const auto found = find_final(arguments, best);
+    if (!found) return {};
+    Candidate last = candidate(arguments, *found, data);
     const bool same = fact_of(last.model, "steps") == fact_of(best.model, "steps");
     const std::string val = fact_of(best.model, "val_data");
     best.epoch =
@@ -160,19 +159,8 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 }  // namespace
 
-std::vector<NamedWeights> eval_entries(const EvalArguments& arguments) {
-    std::vector<NamedWeights> entries{{weights_file(arguments.weights, arguments.model.model),
-                                       arguments.model.model, arguments.model.settings()}};
-    for (const std::string& text : arguments.compare)
-        entries.push_back(named_weights(text, arguments.model, "--compare"));
-    return entries;
-}
-
-Model load_entry(const EvalArguments& arguments, const NamedWeights& entry) {
-    Model model =
-        Model::load(entry.file, entry.model, entry.settings, arguments.model.load_options());
-    if (!arguments.classes.empty()) use_class_file(model, arguments.classes);
-    for (const std::string& note : model.notes()) print_error("note: {}: {}\n", entry.file, note);
+Model open_for_eval(const EvalArguments& arguments, const FoundModel& found) {
+    Model model = open_with_notes(found).model;
     Preprocessing preprocessing = model.preprocessing();
     if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
     if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
@@ -180,18 +168,17 @@ Model load_entry(const EvalArguments& arguments, const NamedWeights& entry) {
     return model;
 }
 
-void evaluate(const EvalArguments& arguments) {
-    const std::vector<NamedWeights> entries = eval_entries(arguments);
+void evaluate(const EvalArguments& arguments, const EvalModels& found) {
     const DatasetPtr data = open_data(arguments.data, Split::val);
     for (const std::string& output : {arguments.report, arguments.predictions}) {
         OutputFile(output).not_in(*data);
-        for (const NamedWeights& entry : entries) OutputFile(output).not_in(entry.file);
+        for (const FoundModel& one : found) OutputFile(output).not_in(one.file);
     }
     std::vector<Candidate> candidates;
     std::vector<std::string> files;
-    for (const NamedWeights& entry : entries) {
-        candidates.push_back(candidate(arguments, entry, data));
-        files.push_back(entry.file);
+    for (const FoundModel& one : found) {
+        candidates.push_back(candidate(arguments, one, data));
+        files.push_back(one.file);
     }
     if (const Model& model = candidates.front().model;
         arguments.fusion == "softmax" && !has_two_heads(model))

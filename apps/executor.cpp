@@ -9,14 +9,15 @@
 
 namespace cait::app {
 
-void ExecutorOptions::add_to(CLI::App& command) {
+void ExecutorOptions::add_to(CLI::App& command, Torch torch) {
     const OptionGroup group(command, kExecutionOptions);
     command.add_option("--precision", precision, "Number format of the products")
         ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();
-    command.add_option("--executor", executor, "What runs the model: our engine or LibTorch")
-        ->check(CLI::IsMember({"engine", "torch"}))
-        ->capture_default_str();
+    if (torch == Torch::yes)
+        command.add_option("--executor", executor, "What runs the model: our engine or LibTorch")
+            ->check(CLI::IsMember({"engine", "torch"}))
+            ->capture_default_str();
     command.add_option("--batch", batch, "Images that go through together")
         ->check(CLI::Range(1, 65536))
         ->default_str(batch == kBySize ? "32, up to 512 small ones" : std::to_string(batch));
@@ -41,7 +42,7 @@ void add_tta_option(CLI::App& command, std::string& tta) {
         ->capture_default_str();
 }
 
-void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation) {
+void hand_over_if_torch(const ExecutorOptions& options, const Invocation& invocation) {
     if (options.executor == "torch") continue_in_torch(invocation);
 }
 

@@ -19,15 +19,16 @@ struct ExecutorOptions {
     // ones, whose threads would wait for each other at the end of every batch.
     static constexpr std::size_t kBySize = 0;
 
-    // --executor, --precision, --batch and --packed
-    void add_to(CLI::App& command);
+    enum class Torch { no, yes };  // whether the command takes --executor torch
+    // --precision, --batch, --packed and where it may be LibTorch --executor
+    void add_to(CLI::App& command, Torch torch = Torch::no);
     ExecutorOptions for_model(const Model& model) const;
 };
 
 void add_tta_option(CLI::App& command, std::string& tta);
 
-// With LibTorch asked for, `cait` goes on as `cait-torch` and does not come back from here.
-void continue_where_it_runs(const ExecutorOptions& options, const Invocation& invocation);
+// With --executor torch, `cait` goes on as `cait-torch` and does not come back from here.
+void hand_over_if_torch(const ExecutorOptions& options, const Invocation& invocation);
 
 std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options);
 

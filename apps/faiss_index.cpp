@@ -3,7 +3,9 @@
 
 #include "faiss_guard.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "output.h"
+#include "progress.h"
 #include "sandboxed.h"
 #include "search.h"
 
@@ -11,12 +13,13 @@ namespace cait::app {
 
 namespace {
 
-EmbeddedSet vectors_for(const IndexArguments& arguments) {
+EmbeddedSet vectors_for(const IndexArguments& arguments, const FoundModel& found) {
     if (!arguments.vectors.empty()) return read_embedded_set(arguments.vectors, true);
-    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
-    const EmbedSubject subject = arguments.data.empty()
-                                     ? EmbedSubject::of_files(arguments.files)
-                                     : EmbedSubject::of_data(arguments.data, Split::train);
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
+    const EmbedSubject subject =
+        arguments.data.empty()
+            ? embed_files(arguments.files)
+            : EmbedSubject::of_data(arguments.data, Split::train, terminal_observer());
     OutputFile(arguments.output).not_in(*subject.images);
     return embedder.embed(subject, "index");
 }
@@ -25,10 +28,10 @@ EmbeddedSet vectors_for(const IndexArguments& arguments) {
 
 void run(const IndexArguments& arguments, const Invocation&) {
     const FaissGuard guard(arguments.output);
+    const FoundModel found = find_model(arguments.embed.words());
     enter_sandbox_for(
-        {arguments.output, beside_index(arguments.output), arguments.embed.executor.cache},
-        arguments.embed.weights, arguments.embed.model.model);
-    EmbeddedSet set = vectors_for(arguments);
+        {arguments.output, beside_index(arguments.output), arguments.embed.executor.cache});
+    EmbeddedSet set = vectors_for(arguments, found);
     normalise(set.vectors, arguments.vectors.empty() ? arguments.embed.weights : arguments.vectors);
     const FaissIndex index = FaissIndex::build(set.vectors, arguments.factory);
     for (const std::string& note : index.notes()) print_error("note: {}\n", note);

@@ -6,6 +6,7 @@
 #include "evaluate/index/faiss_index.h"
 #include "faiss_guard.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "search.h"
@@ -52,12 +53,12 @@ EmbeddedSet row_queries(const SearchArguments& arguments, const OpenIndex& open)
     return queries;
 }
 
-EmbeddedSet picture_queries(const SearchArguments& arguments, const OpenIndex& open,
-                            EmbedSubject& subject) {
-    const Embedder embedder(arguments.embed, load_embedding_model(arguments.embed));
+EmbeddedSet picture_queries(const SearchArguments& arguments, const FoundModel& found,
+                            const OpenIndex& open, EmbedSubject& subject) {
+    const Embedder embedder = make_embedder(arguments.embed, open_with_notes(found).model);
     check_same_maker(open.known.maker, embedder.maker(), arguments.index);
     subject = arguments.pictures.data.empty()
-                  ? EmbedSubject::of_files(arguments.pictures.files)
+                  ? embed_files(arguments.pictures.files)
                   : EmbedSubject{arguments.pictures.drawn(), arguments.pictures.data, Split::val};
     EmbeddedSet queries = embedder.embed(subject, "search");
     normalise(queries.vectors, arguments.embed.weights);
@@ -103,15 +104,16 @@ void print_answers(const SearchArguments& arguments, const EmbeddedSet& queries,
 
 void run(const SearchArguments& arguments, const Invocation&) {
     const FaissGuard guard(arguments.index);
-    enter_sandbox_for({arguments.sheet, arguments.embed.executor.cache}, arguments.embed.weights,
-                      arguments.embed.model.model);
+    const FoundModel found = find_model(arguments.embed.words());
+    enter_sandbox_for({arguments.sheet, arguments.embed.executor.cache});
     const OpenIndex open = open_index(arguments);
     if (arguments.k > open.index.rows())
         throw UsageError(fmt::format("--k: expected 1 to {}, the images of {}, found {}",
                                      open.index.rows(), arguments.index, arguments.k));
     EmbedSubject subject;
-    const EmbeddedSet queries = arguments.rows.empty() ? picture_queries(arguments, open, subject)
-                                                       : row_queries(arguments, open);
+    const EmbeddedSet queries = arguments.rows.empty()
+                                    ? picture_queries(arguments, found, open, subject)
+                                    : row_queries(arguments, open);
     const Answers answers = open.index.search(queries.vectors, arguments.k, default_threads());
     print_answers(arguments, queries, open.known, answers);
     if (!arguments.sheet.empty())

@@ -4,14 +4,13 @@
 
 #include "executor.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/finite_logits.h"
-#include "output.h"
 #include "progress.h"
 #include "sandboxed.h"
 #include "weights/non_finite.h"
 #include "weights/npy.h"
 #include "weights/safetensors.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -42,18 +41,6 @@ void check(const ForwardArguments& arguments) {
     check_output(arguments.output);
 }
 
-Model model_of(const ForwardArguments& arguments) {
-    const SettingList settings = arguments.model.settings();
-    Model::LoadOptions load = arguments.model.load_options();
-    load.seed = arguments.seed;
-    Model model = arguments.weights.empty()
-                      ? Model::create(arguments.model.model, settings, arguments.seed)
-                      : Model::load(weights_file(arguments.weights, arguments.model.model),
-                                    arguments.model.model, settings, load);
-    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
-    return model;
-}
-
 // Nothing is written from a computation that overflowed.
 void check_finite(const std::map<std::string, Tensor>& outputs, const Tensor& images,
                   const std::string& input) {
@@ -68,10 +55,12 @@ void check_finite(const std::map<std::string, Tensor>& outputs, const Tensor& im
 
 void run(const ForwardArguments& arguments, const Invocation& invocation) {
     check(arguments);
-    continue_where_it_runs(arguments.executor, invocation);
-    enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
-                      arguments.model.model);
-    const Model model = model_of(arguments);
+    hand_over_if_torch(arguments.executor, invocation);
+    ModelWords words = arguments.model.words(arguments.weights);
+    words.load.seed = arguments.seed;
+    const FoundModel found = find_model(words);
+    enter_sandbox_for({arguments.output, arguments.executor.cache});
+    const Model model = open_with_notes(found).model;
     const Tensor images = read_npy(arguments.input);
     Progress progress("forward", "images");
     const auto executor = make_executor(model, arguments.executor);
@@ -110,7 +99,7 @@ void add_forward(CLI::App& command, const Invocation& invocation) {
         "Output: logits (default), features, tokens, class_attention.N, "
         "self_attention.N, residual_ratio.N, class_tokens.N, logits_class, logits_dist; may be "
         "repeated");
-    arguments->executor.add_to(command);
+    arguments->executor.add_to(command, ExecutorOptions::Torch::yes);
     command.callback([arguments, invocation] { run(*arguments, invocation); });
 }
 

@@ -4,13 +4,13 @@
 #include "base/printable.h"
 #include "command.h"
 #include "data.h"
-#include "graph/fuse.h"
+#include "graph/passes.h"
 #include "inspect_summary.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "sandboxed.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -66,18 +66,19 @@ void inspect_graph(const InspectArguments& arguments, const std::string& path) {
 }
 
 // Loads the file as that model; a misfit is an error that lists what differs.
-void check_fit(const InspectArguments& arguments, const std::string& path) {
-    const Model model = Model::load(path, arguments.model.model, arguments.model.settings(),
-                                    arguments.model.load_options());
-    print_error("fits {}\n", model.info().name);
-    for (const std::string& note : model.notes()) print_error("note: {}\n", note);
+void check_fit(FoundModel found) {
+    found.notes.clear();  // printed already
+    const OpenedModel opened = open_model(found);
+    print_error("fits {}\n", opened.model.spec().name);
+    print_notes(opened.notes);
 }
 
 void run(const InspectArguments& arguments) {
     if (arguments.file.empty() && !arguments.graph)
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
-    const std::string path =
-        arguments.file.empty() ? "" : weights_file(arguments.file, arguments.model.model);
+    const FoundModel found = find_model(arguments.model.words(arguments.file));
+    const std::string& path = found.file;
+    print_notes(found.notes);
     enter_sandbox_for({});
     if (arguments.graph) return inspect_graph(arguments, path);
     const WeightFile file = open_weights(path, {.prefer_ema = arguments.model.prefer_ema});
@@ -86,7 +87,7 @@ void run(const InspectArguments& arguments) {
         print_error("{}\n", checked == 0 ? "the file carries no checksums"
                                          : fmt::format("all {} checksums are right", checked));
     }
-    if (!arguments.model.model.empty()) check_fit(arguments, path);  // a misfit is all that is said
+    if (!arguments.model.model.empty()) check_fit(found);  // a misfit is all that is said
     const FileSummary summary =
         summarise(file, path, arguments.model.model, arguments.model.settings());
     if (arguments.json) {

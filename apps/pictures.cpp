@@ -6,14 +6,23 @@
 #include <numeric>
 
 #include "data/imagenet_classes.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "data_open.h"
 #include "image/codec/decode.h"
 #include "image_list.h"
-#include "models/top_answers.h"
 #include "output.h"
+#include "system/file_bytes.h"
 
 namespace cait::app {
+
+std::int64_t Picture::longest_side() const {
+    if (file.empty()) {
+        const Image image = read();
+        return std::max(image.width, image.height);
+    }
+    const ImageInfo info = probe_image(read_bytes(file), file.string());
+    return std::max(info.width, info.height);
+}
 
 void PictureArguments::add_to(CLI::App& command) {
     const OptionGroup group(command, kImageOptions);
@@ -38,12 +47,14 @@ std::vector<Picture> PictureArguments::list() const {
     check();
     std::vector<Picture> pictures;
     for (const ListedImage& image : list_files(files))
-        pictures.push_back({image.file, {}, [file = image.file] { return read_image(file); }});
+        pictures.push_back(
+            {image.file, {}, [file = image.file] { return read_image(file); }, image.file});
     if (data.empty()) return pictures;
     const DatasetPtr dataset = drawn();
     for (std::size_t i = 0; i < dataset->size(); ++i)
         pictures.push_back({dataset->name(i), dataset->classes().at(std::size_t(dataset->label(i))),
-                            [dataset, i] { return dataset->image(i); }});
+                            [dataset, i] { return dataset->image(i); },
+                            dataset->file(i).value_or(std::filesystem::path())});
     return pictures;
 }
 
@@ -60,19 +71,6 @@ DatasetPtr PictureArguments::drawn() const {
 std::string label_for(const Model& model, const std::string& label) {
     if (std::ranges::find(model.classes(), label) != model.classes().end()) return label;
     return imagenet_name(label).value_or(label);
-}
-
-std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
-                                        std::size_t count) {
-    std::vector<Prediction> predictions;
-    for (const auto& [number, probability] : top_answers(logits, count)) {
-        const auto index = std::size_t(number);
-        predictions.push_back({index,
-                               index < model.classes().size() ? model.classes()[index]
-                                                              : fmt::format("class {}", index),
-                               probability});
-    }
-    return predictions;
 }
 
 }  // namespace cait::app

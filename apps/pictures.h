@@ -1,6 +1,7 @@
 // The images that a command is to look at: files, or some of a data set.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,10 @@ struct Picture {
     std::optional<std::string> label;  // where the data set knows it
     // Decodes it. A folder of photographs need not fit into memory.
     std::function<Image()> read;
+    std::filesystem::path file{};  // empty: the data set has it in a file with others
+
+    // In pixels; of a file by its header alone.
+    std::int64_t longest_side() const;
 };
 
 struct PictureArguments {
@@ -34,15 +39,5 @@ struct PictureArguments {
 
 // A data set's name for a class as the model has it: ImageNet's folders are WordNet ids.
 std::string label_for(const Model& model, const std::string& label);
-
-struct Prediction {
-    std::size_t index = 0;
-    std::string name;  // of the class, or its number
-    double probability = 0;
-};
-
-// The most likely classes of one image, most likely first.
-std::vector<Prediction> top_predictions(const Model& model, std::span<const float> logits,
-                                        std::size_t count);
 
 }  // namespace cait::app

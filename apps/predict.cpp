@@ -1,10 +1,9 @@
 // `cait predict`: what a model takes images for.
 #include "predict.h"
 
-#include "class_names.h"
 #include "data.h"
 #include "input_files.h"
-#include "weights_argument.h"
+#include "model_arguments.h"
 
 namespace cait::app {
 

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "class_names.h"
 #include "data.h"
+#include "data/file_dataset.h"
 #include "data/open_dataset.h"
-#include "data/sources/file_dataset.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/flip_executor.h"
 #include "image_list.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "models/finite_logits.h"
 #include "output.h"
@@ -40,10 +40,8 @@ PredictSubject subject_of(const PredictArguments& arguments, const Model& model)
         return subject;
     }
     FileList list;
-    list.classes.names = {"unknown"};
     for (const ListedImage& image : list_files(arguments.pictures.files)) {
         list.files.push_back(image.file);
-        list.labels.push_back(0);
         subject.labels.push_back(image.folder ? class_of_folder(model, *image.folder)
                                               : std::nullopt);
     }
@@ -70,10 +68,11 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 }  // namespace
 
 void run(const PredictArguments& arguments, const Invocation& invocation) {
-    continue_where_it_runs(arguments.executor, invocation);
-    enter_sandbox_for({arguments.output, arguments.executor.cache}, arguments.weights,
-                      arguments.model.model);
-    const Model model = load_model(arguments.model, arguments.weights, arguments.classes);
+    ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    words.imagenet_names = true;
+    const FoundModel found = find_model(words);
+    enter_sandbox_for({arguments.output, arguments.executor.cache});
+    const Model model = open_with_notes(found).model;
     const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);
     const auto executor = make_executor(model, arguments.executor);
@@ -86,32 +85,29 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
                                            .threads = arguments.threads,
                                            .skip_bad = true,
                                            .max_bad = 1,
-                                           .report = [&](const BadImage& bad) {
-                                               print_error("cait: {}\n", bad.reason);
-                                               ++unreadable;
-                                           }});
+                                           .report =
+                                               [&](const BadImage& bad) {
+                                                   print_error("cait: {}\n", bad.reason);
+                                                   ++unreadable;
+                                               },
+                                           .targets = {}});
     PredictionOutput output(arguments.format(), arguments.output);
     Progress progress("predict", "images");
     Score score;
     std::size_t done = 0;
-    try {
-        while (const Batch* batch = loader->next()) {
-            const Tensor logits = runs.run(batch->images(), {"logits"}).at("logits");
-            for (std::size_t i = 0; i < batch->size; ++i) {
-                if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
-                const auto index = std::size_t(batch->keys[i].sample);
-                check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
-                                                                   subject.images->name(index)));
-                const auto answers = top_predictions(model, row_of(logits, i), arguments.top);
-                output.add(subject.images->name(index), subject.labels[index], answers);
-                score.add(subject.labels[index], answers.front().name);
-            }
-            done += batch->size;
-            progress.update(done, subject.images->size());
-            if (output_lost()) break;
+    while (const Batch* batch = loader->next()) {
+        const Tensor logits = runs.run(batch->images(), {"logits"}).at("logits");
+        for (std::size_t i = 0; i < batch->size; ++i) {
+            const auto index = std::size_t(batch->keys[i].sample);
+            check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
+                                                               subject.images->name(index)));
+            const auto answers = top_answers(row_of(logits, i), arguments.top, model.classes());
+            output.add(subject.images->name(index), subject.labels[index], answers);
+            score.add(subject.labels[index], answers.front().name);
         }
-    } catch (const BadImagesError&) {
-        if (unreadable < subject.images->size()) throw;  // else each was named
+        done += batch->size;
+        progress.update(done + unreadable, subject.images->size());
+        if (output_lost()) break;
     }
     output.finish();
     if (unreadable > 0) {

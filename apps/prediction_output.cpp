@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data.h"
-#include "data/sources/csv_reader.h"
+#include "data/formats/csv_reader.h"
 #include "output.h"
 #include "system/atomic_file.h"
 
@@ -14,9 +14,9 @@ namespace cait::app {
 namespace {
 
 std::string json_text(const std::string& image, const std::optional<std::string>& label,
-                      const std::vector<Prediction>& predictions, int indent) {
+                      const std::vector<Answer>& predictions, int indent) {
     nlohmann::json list = nlohmann::json::array();
-    for (const Prediction& prediction : predictions)
+    for (const Answer& prediction : predictions)
         list.push_back({{"label", prediction.name},
                         {"index", prediction.index},
                         {"score", prediction.probability}});
@@ -26,9 +26,9 @@ std::string json_text(const std::string& image, const std::optional<std::string>
     return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string line_text(const std::string& image, const std::vector<Prediction>& predictions) {
+std::string line_text(const std::string& image, const std::vector<Answer>& predictions) {
     std::string text = printable(image, kLongestMessage);
-    for (const Prediction& prediction : predictions)
+    for (const Answer& prediction : predictions)
         text += fmt::format("  {} {:.1f} %", printable(prediction.name, kLongestMessage),
                             100 * prediction.probability);
     return text + "\n";
@@ -38,9 +38,9 @@ std::string line_text(const std::string& image, const std::vector<Prediction>& p
 std::string field(const std::string& text) { return csv_field(printable(text, text.size())); }
 
 std::string csv_text(const std::string& image, const std::optional<std::string>& label,
-                     const std::vector<Prediction>& predictions) {
+                     const std::vector<Answer>& predictions) {
     std::string text = field(image) + "," + field(label.value_or(""));
-    for (const Prediction& prediction : predictions)
+    for (const Answer& prediction : predictions)
         text += fmt::format(",{},{:.6f}", field(prediction.name), prediction.probability);
     return text + "\n";
 }
@@ -68,7 +68,7 @@ void PredictionOutput::write(const std::string& text) {
 }
 
 void PredictionOutput::add(const std::string& image, const std::optional<std::string>& label,
-                           const std::vector<Prediction>& predictions) {
+                           const std::vector<Answer>& predictions) {
     switch (format_) {
         case AnswerFormat::lines: write(line_text(image, predictions)); break;
         case AnswerFormat::json:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/top_answers.h"
 #include "pictures.h"
 
 namespace cait {
@@ -24,7 +25,7 @@ public:
     ~PredictionOutput();
 
     void add(const std::string& image, const std::optional<std::string>& label,
-             const std::vector<Prediction>& predictions);
+             const std::vector<Answer>& predictions);
     void finish();
 
 private:

@@ -7,11 +7,11 @@
 #include "command.h"
 #include "image/codec/decode.h"
 #include "input_files.h"
+#include "model_arguments.h"
 #include "models/describe.h"
 #include "progress.h"
 #include "sandboxed.h"
 #include "weights/npy.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -29,17 +29,16 @@ struct PreprocessArguments {
 };
 
 // No weights are read: a name or the head of a file says how images are prepared.
-Preparer preparer_for(const PreprocessArguments& arguments) {
-    const SettingList settings = arguments.model.settings();
+Preparer preparer_for(const PreprocessArguments& arguments, const FoundModel& found) {
+    const auto& [words, file, notes] = found;
     if (arguments.crop_ratio && !(*arguments.crop_ratio > 0))
         throw UsageError(fmt::format("--crop-ratio: expected a number above 0, found {}",
                                      *arguments.crop_ratio));
     if (arguments.model.model.empty() && arguments.weights.empty())
         throw UsageError("preprocess: expected --weights FILE, --model NAME or both");
-    const std::string& model = arguments.model.model;
-    const std::string file = weights_file(arguments.weights, model);
-    Description described = file.empty() ? describe(model, settings)
-                                         : describe(open_weights(file), file, model, settings);
+    Description described = file.empty()
+                                ? describe(words.model, words.settings)
+                                : describe(open_weights(file), file, words.model, words.settings);
     if (arguments.crop_ratio) described.preprocessing.crop_ratio = *arguments.crop_ratio;
     if (!arguments.mode.empty()) described.preprocessing.crop_mode = arguments.mode;
     if (!arguments.filter.empty()) described.preprocessing.interpolation = arguments.filter;
@@ -49,8 +48,10 @@ Preparer preparer_for(const PreprocessArguments& arguments) {
 void run(const PreprocessArguments& arguments) {
     OutputFile(arguments.output).not_in_weights(arguments.weights).not_in(arguments.images);
     check_output(arguments.output);
-    enter_sandbox_for({arguments.output}, arguments.weights, arguments.model.model);
-    Preparer preparer = preparer_for(arguments);
+    const FoundModel found = find_model(arguments.model.words(arguments.weights));
+    print_notes(found.notes);
+    enter_sandbox_for({arguments.output});
+    Preparer preparer = preparer_for(arguments, found);
     Progress progress("preprocess", "images");
     const Tensor batch = preparer.batch(arguments.images.size(), [&](std::size_t i) {
         Image image = read_image(arguments.images[i]);

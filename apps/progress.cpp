@@ -68,6 +68,15 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& te
     if (due(done, total)) show(done, total, fmt::format("{}/{}  {}", done, total, text));
 }
 
+WorkObserver terminal_observer() {
+    return {.note = [](const std::string& text) { print_error("note: {}\n", text); },
+            .begin =
+                [](const std::string& what, const std::string& unit) {
+                    auto bar = std::make_shared<Progress>(what, unit);
+                    return [bar](std::size_t done, std::size_t total) { bar->update(done, total); };
+                }};
+}
+
 std::function<void(std::uint64_t, std::uint64_t)> byte_progress(const std::string& file) {
     constexpr std::uint64_t kKilo = 1000;
     auto bar = std::make_shared<Progress>(file, "kB");

@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "base/work_observer.h"
+
 namespace cait::app {
 
 std::string duration_text(double seconds);  // "3:07", "1:03:07"
@@ -36,6 +38,9 @@ private:
     bool terminal_;
     bool shown_ = false;
 };
+
+// Notes of the library as lines on stderr, its progress as bars.
+WorkObserver terminal_observer();
 
 // A bar for the bytes of a download.
 std::function<void(std::uint64_t done, std::uint64_t total)> byte_progress(const std::string& file);

@@ -6,10 +6,9 @@
 
 namespace cait::app {
 
-// From here on nothing but `outputs` can be written (empty names are none), nothing can be fetched
-// and no program started, see system/sandbox.h. Published weights that a command asks for are
-// fetched before. Called when all that remains is to read and to compute.
-void enter_sandbox_for(const std::vector<std::string>& outputs, const std::string& weights = "",
-                       const std::string& model = "");
+// From here on nothing but `outputs` can be written (empty names are skipped), nothing can be
+// fetched and no program started, see system/sandbox.h. Called after find_model(), when all that
+// remains is to read and to compute.
+void enter_sandbox_for(const std::vector<std::string>& outputs);
 
 }  // namespace cait::app

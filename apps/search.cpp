@@ -5,23 +5,15 @@
 
 #include "image/codec/encode.h"
 #include "input_files.h"
-#include "weights_argument.h"
+#include "model_arguments.h"
 
 namespace cait::app {
 
 namespace {
 
-void check_executor(const EmbedArguments& arguments) {
-    arguments.model.settings();
-    if (arguments.executor.executor != "engine")
-        throw UsageError(
-            "--executor: indexes are made and searched on the engine; `cait embed` "
-            "also takes torch");
-}
-
 // Before anything is read.
 void check(const IndexArguments& arguments) {
-    check_executor(arguments.embed);
+    arguments.embed.model.settings();
     const int sources = int(!arguments.files.empty()) + int(!arguments.data.empty()) +
                         int(!arguments.vectors.empty());
     if (sources != 1)
@@ -41,7 +33,7 @@ void check(const IndexArguments& arguments) {
 }
 
 void check(const SearchArguments& arguments) {
-    check_executor(arguments.embed);
+    arguments.embed.model.settings();
     const bool pictures = !arguments.pictures.files.empty() || !arguments.pictures.data.empty();
     if (pictures) arguments.pictures.check();
     if (pictures == !arguments.rows.empty())

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "embedding.h"
+#include "embed_arguments.h"
 #include "pictures.h"
 
 namespace cait::app {

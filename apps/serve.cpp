@@ -2,8 +2,8 @@
 #include "serve.h"
 
 #include "base/display_name.h"
-#include "class_names.h"
 #include "kernels/precision_names.h"
+#include "model_arguments.h"
 #include "serve/http/host_rule.h"
 
 namespace cait::app {

@@ -14,10 +14,10 @@
 #include <optional>
 
 #include "base/display_name.h"
-#include "class_names.h"
 #include "executor.h"
 #include "input_files.h"
 #include "kernels/precision_names.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "serve.h"
 #include "serve/access_log.h"
@@ -28,7 +28,6 @@
 #include "system/file_bytes.h"
 #include "system/memory_budget.h"
 #include "system/sandbox.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
@@ -55,20 +54,19 @@ std::vector<serve::ModelSource> sources_of(const ServeArguments& arguments) {
     std::vector<serve::ModelSource> sources;
     std::map<std::string, int> versions;
     for (const std::string& word : arguments.files) {
-        const std::size_t equals = word.find('=');
-        const bool named = equals != std::string::npos && !fs::exists(word);
-        const std::string weights = named ? word.substr(equals + 1) : word;
-        std::string name = named                             ? word.substr(0, equals)
+        const auto [given, weights] = split_name(word);
+        std::string name = weights != word                   ? given
                            : weights.starts_with("official") ? arguments.model.model
                                                              : name_of_file(weights);
         check_name(name, word);
         const int version = ++versions[name];
-        // Published weights are fetched now, while that is still allowed.
-        std::vector<std::string> told_later;
-        const fs::path file = weights_file(weights, arguments.model.model, &told_later);
-        sources.push_back({std::move(name), std::to_string(version), file,
-                           [model = arguments.model, weights, classes = arguments.classes] {
-                               return load_model(model, weights, classes);
+        ModelWords words = arguments.model.words(weights, arguments.classes);
+        words.imagenet_names = true;
+        const FoundModel found = find_model(words);
+        // The folder of a run may have a better epoch when its model is loaded again.
+        sources.push_back({std::move(name), std::to_string(version), found.file, [found] {
+                               const bool run = fs::is_directory(found.words.weights);
+                               return open_with_notes(run ? find_model(found.words) : found).model;
                            }});
     }
     return sources;
@@ -183,7 +181,7 @@ public:
             serve::check_made_by(*options.search, *service.repository().standard(),
                                  arguments_.index);
         service.count_connections([&] { return server.connections(); });
-        server.run({.on_head = [&](const serve::Request& head) { return service.check_head(head); },
+        server.run({.on_head = [&](serve::Request& head) { return service.check_head(head); },
                     .on_request =
                         [&](std::shared_ptr<serve::Request> request, serve::Reply reply) {
                             service.handle(std::move(request), std::move(reply));

@@ -1,10 +1,13 @@
 // Linked into `cait-torch`: carries out `cait train`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <filesystem>
 #include <optional>
 
+#include "evaluate/scores.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
 #include "system/atomic_file.h"
@@ -47,15 +50,24 @@ std::string watched_text(const std::map<std::string, double>& watched, const cha
     return text;
 }
 
+// "top-1 75.31 %, top-5 92.10 %, loss 1.0421"
+std::string scores_text(const Scores& scores) {
+    std::vector<std::string> texts;
+    for (const cait::Score& score : main_scores(scores))
+        texts.push_back(fmt::format("{} {}", score.title, score_text(score)));
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string epoch_line(const EpochReport& report) {
     std::string line = fmt::format("epoch {}/{}: train loss {:.4f}", report.epoch + 1,
                                    report.epochs, report.train_loss);
     if (report.has_accuracy) line += fmt::format(", accuracy {}", percent(report.train_accuracy));
     line += watched_text(report.watched, ", ");
-    if (report.val)
-        line += fmt::format("; val top-1 {}, top-5 {}, loss {:.4f}", percent(report.val->top1),
-                            percent(report.val->top5), report.val->loss);
-    if (report.val_ema) line += fmt::format("; averaged top-1 {}", percent(report.val_ema->top1));
+    if (report.val) line += "; val " + scores_text(*report.val);
+    if (report.val_ema) {
+        const cait::Score& first = report.val_ema->front();
+        line += fmt::format("; averaged {} {}", first.title, score_text(first));
+    }
     line += fmt::format("; {:.0f} images/s, {}", report.images_per_second,
                         duration_text(report.seconds));
     return report.best ? line + " (best)" : line;
@@ -180,11 +192,6 @@ void enter_sandbox_of_a_run(const TrainArguments& arguments) {
                   starts_others ? Programs::some : Programs::none);
 }
 
-std::string scores_text(const EpochScores& scores) {
-    return fmt::format("top-1 {}, top-5 {}, loss {:.4f}", percent(scores.top1),
-                       percent(scores.top5), scores.loss);
-}
-
 // The final epoch first: it is the one that nobody chose.
 void print_results(const TrainArguments& arguments, const TrainOutcome& outcome) {
     const std::string& folder = arguments.folder;
@@ -193,10 +200,10 @@ void print_results(const TrainArguments& arguments, const TrainOutcome& outcome)
         return;
     }
     print_out("final epoch {:g}: {}\n", outcome.final_epoch->epoch,
-              scores_text(*outcome.final_epoch));
+              scores_text(outcome.final_epoch->scores));
     print_out("best epoch {:g}, chosen on the validation set by {}: {}\n",
               outcome.best_epoch->epoch, arguments.recipe.save.best,
-              scores_text(*outcome.best_epoch));
+              scores_text(outcome.best_epoch->scores));
     print_out(
         "weights {0}/last.safetensors (final), {0}/best.safetensors (best), report "
         "{0}/report.html\n",
@@ -211,7 +218,10 @@ void write_text(const FilePlace& place, const std::string& text) {
     file.commit();
 }
 
-void run_on_torch(const TrainArguments& arguments, const Invocation& invocation) {
+void run_on_torch(const TrainWords& words, const Invocation& invocation) {
+    const TrainArguments arguments = resolve(words);
+    if (arguments.recipe.data.train.empty())
+        throw UsageError("train: expected --data NAME, for example --data folder:images");
     enter_sandbox_of_a_run(arguments);
     if (arguments.seeds > 0) return train_seeds(arguments, invocation);
     if (arguments.find_lr && arguments.processes <= 1) {
@@ -233,7 +243,7 @@ int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     watch_signals();
     const WorldInfo world = world_from_environment();
     const bool speaks = world.rank == 0;
-    if (speaks) print_notes(arguments);
+    if (speaks) print_notes(arguments.notes);
     TrainDisplay display;
     TrainOptions options;
     options.folder = arguments.folder;

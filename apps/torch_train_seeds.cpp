@@ -12,7 +12,9 @@
 #include "data/open_dataset.h"
 #include "data_open.h"
 #include "evaluate/evaluate_data.h"
+#include "evaluate/scores.h"
 #include "executor.h"
+#include "model_arguments.h"
 #include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
@@ -84,7 +86,7 @@ int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocati
 // The final weights, not the best: see seed_study.h.
 EpochScores test(const Seed& seed, const std::string& uri) {
     const fs::path file = RunFiles(Folder::open(seed.folder())).last().path();
-    const Model model = Model::load(file);
+    const Model model = open_model({.weights = file.string()}).model;
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     const DatasetPtr dataset =
         match_data(open_dataset(uri, Split::val), model.classes(), classes, file.string());
@@ -97,7 +99,7 @@ EpochScores test(const Seed& seed, const std::string& uri) {
         evaluate_data(*make_executor(model, engine), model, dataset, options).evaluation.metrics;
     const auto epochs = model.training().find("epochs");
     return {epochs == model.training().end() ? 0 : std::strtod(epochs->second.c_str(), nullptr),
-            metrics.top1(), metrics.top5(), metrics.loss()};
+            metrics.scores()};
 }
 
 void run_tests(const TrainArguments& arguments, const Seed& seed) {
@@ -105,10 +107,9 @@ void run_tests(const TrainArguments& arguments, const Seed& seed) {
     for (const std::string& uri : arguments.tests) {
         if (tests.contains(uri)) continue;
         const EpochScores found = test(seed, uri);
-        tests[uri] = {{"epoch", found.epoch},
-                      {"top1", found.top1},
-                      {"top5", found.top5},
-                      {"loss", found.loss}};
+        tests[uri] = {{"epoch", found.epoch}};
+        for (const cait::Score& score : main_scores(found.scores))
+            tests[uri][score.name] = score.value;
         seed.finish(tests);
     }
 }
@@ -130,16 +131,18 @@ SeedRun finished_run(const Seed& seed) {
                 .tests = {}};
     const Json tests = seed.tests();
     for (const auto& item : tests.items()) {
-        const auto number = [&](const char* name) {
+        const auto number = [&](const std::string& name) -> const double* {
             const auto found =
                 item.value().is_object() ? item.value().find(name) : item.value().end();
-            if (found == item.value().end() || !found->is_number())
-                throw Error(
-                    fmt::format("{}: expected a number '{}'", seed.file(kFinished).string(), name));
-            return found->get<double>();
+            if (found == item.value().end() || !found->is_number_float()) return nullptr;
+            return found->get_ptr<const double*>();
         };
-        run.tests.emplace_back(item.key(), EpochScores{number("epoch"), number("top1"),
-                                                       number("top5"), number("loss")});
+        const double* epoch = number("epoch");
+        Scores scores = scores_from(number);
+        if (epoch == nullptr || scores.empty())
+            throw Error(fmt::format("{}: expected an epoch and scores for '{}'",
+                                    seed.file(kFinished).string(), item.key()));
+        run.tests.emplace_back(item.key(), EpochScores{*epoch, std::move(scores)});
     }
     return run;
 }
@@ -205,20 +208,31 @@ std::vector<Seed> open_study(const TrainArguments& arguments) {
     return seeds;
 }
 
-std::string spread_text(const Spread& spread, double scale, int digits) {
-    return fmt::format("{:.{}f}{}", scale * spread.mean, digits,
+// "75.31 ± 0.12 %"
+std::string spread_text(const SeedResults::Row& row) {
+    const bool percent = row.score.format == ScoreFormat::percent;
+    const double scale = percent ? 100 : 1;
+    const int digits = percent ? 2 : 4;
+    const Spread& spread = row.spread;
+    return fmt::format("{} {:.{}f}{}{}", row.score.title, scale * spread.mean, digits,
                        spread.deviation
                            ? fmt::format(" ± {:.{}f}", scale * *spread.deviation, digits)
-                           : std::string());
+                           : std::string(),
+                       percent ? " %" : "");
 }
 
 void print_study(const TrainArguments& arguments, const SeedStudy& study) {
     print_out("\n{} at the final epoch, mean ± standard deviation of a sample (n - 1)\n",
               study.runs.size() == 1 ? "one seed" : fmt::format("{} seeds", study.runs.size()));
-    for (const SeedResults& result : seed_results(study))
-        print_out("{}\n  top-1 {} %, {:.2f} to {:.2f}; top-5 {} %; loss {}\n", result.test,
-                  spread_text(result.top1, 100, 2), 100 * result.top1.least, 100 * result.top1.most,
-                  spread_text(result.top5, 100, 2), spread_text(result.loss, 1, 4));
+    for (const SeedResults& result : seed_results(study)) {
+        std::vector<std::string> texts;
+        for (const SeedResults::Row& row : result.rows) texts.push_back(spread_text(row));
+        const SeedResults::Row& first = result.rows[0];
+        const double scale = first.score.format == ScoreFormat::percent ? 100 : 1;
+        texts[0] += fmt::format(", {:.2f} to {:.2f}", scale * first.spread.least,
+                                scale * first.spread.most);
+        print_out("{}\n  {}\n", result.test, fmt::join(texts, "; "));
+    }
     for (const std::string& note : study.notes) print_error("note: {}\n", note);
     print_out("numbers {0}/{1}, plots {0}/seeds.html\n", arguments.folder, kSeedsFile);
 }
@@ -230,7 +244,7 @@ void train_seeds(const TrainArguments& arguments, const Invocation& invocation) 
         throw UsageError("train: --seeds starts its runs itself: give --nproc instead of torchrun");
     for (const std::string& uri : arguments.tests) open_data(uri, Split::val);  // before the work
     const std::vector<Seed> seeds = open_study(arguments);
-    print_notes(arguments);
+    print_notes(arguments.notes);
     for (const Seed& seed : seeds) {
         if (seed.is_finished()) continue;
         print_out("\nseed {} ({} of {})\n", seed.seed, seed.seed - seeds.front().seed + 1,

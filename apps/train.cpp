@@ -7,30 +7,18 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "model_arguments.h"
 #include "output.h"
+#include "progress.h"
 #include "system/file_bytes.h"
 #include "train/recipe/recipe_file.h"
 #include "train/recipe/recipe_keys.h"
-#include "weights_argument.h"
 
 namespace cait::app {
 
 namespace {
 
 constexpr int kMostSeeds = 10'000;
-
-struct TrainWords {
-    std::string recipe;
-    std::string out;
-    std::string resume;
-    SettingList settings;  // every --set and its short forms, in the order of the command line
-    bool print = false;
-    bool list = false;
-    bool find_lr = false;
-    int processes = 1;
-    int seeds = 0;
-    std::vector<std::string> tests;
-};
 
 // The files behind the weights and the teacher, each of which may be a run or published.
 void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::string>& notes) {
@@ -39,14 +27,18 @@ void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::st
             if (setting.first == key) value = setting.second;
         return value;
     };
+    ResolveOptions options;
+    options.note = [&](const std::string& text) { notes.push_back(text); };
+    options.fetching = byte_progress;
+    const auto file = [&](const std::string& text, const std::string& model) {
+        return resolve_weights(text, model, options).string();
+    };
     const std::string model = last("model.name", recipe.model.name);
     const std::string teacher = last("distill.teacher", recipe.distill.teacher);
     for (auto& [key, value] : settings) {
-        if (key == "model.weights" || key == "model.scales")
-            value = weights_file(value, model, &notes);
-        if (key == "clusters.weights") value = weights_file(value, "", &notes);
-        if (key == "distill.teacher") value = weights_file(value, "", &notes);
-        if (key == "distill.weights") value = weights_file(value, teacher, &notes);
+        if (key == "model.weights" || key == "model.scales") value = file(value, model);
+        if (key == "clusters.weights" || key == "distill.teacher") value = file(value, "");
+        if (key == "distill.weights") value = file(value, teacher);
     }
 }
 
@@ -69,6 +61,8 @@ std::string free_folder(const std::string& recipe) {
     for (int i = 2; std::filesystem::exists(folder); ++i) folder = fmt::format("{}-{}", name, i);
     return folder;
 }
+
+}  // namespace
 
 TrainArguments resolve(const TrainWords& words) {
     const FolderPtr resumed = words.resume.empty() ? nullptr : Folder::open(words.resume);
@@ -100,6 +94,8 @@ TrainArguments resolve(const TrainWords& words) {
     return result;
 }
 
+namespace {
+
 void list_recipes() {
     std::size_t width = 0;
     for (const std::string& name : recipe_names()) width = std::max(width, name.size());
@@ -112,24 +108,11 @@ void run(const TrainWords& words, const Invocation& invocation) {
     if (words.recipe.empty() == words.resume.empty())
         throw UsageError(
             "train: expected a recipe (`cait train --list` shows them) or --resume RUN");
+    if (!words.print) return run_on_torch(words, invocation);
     const TrainArguments arguments = resolve(words);
-    if (words.print) {
-        print_notes(arguments);
-        write_out(recipe_text(arguments.recipe));
-        return;
-    }
-    if (arguments.recipe.data.train.empty())
-        throw UsageError("train: expected --data NAME, for example --data folder:images");
-    run_on_torch(arguments, invocation);
+    print_notes(arguments.notes);
+    write_out(recipe_text(arguments.recipe));
 }
-
-}  // namespace
-
-void print_notes(const TrainArguments& arguments) {
-    for (const std::string& note : arguments.notes) print_error("note: {}\n", note);
-}
-
-namespace {
 
 // What nearly every run changes is short for --set. A script may append to the words of another: of
 // all that set a key, the last one counts.

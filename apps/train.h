@@ -1,4 +1,5 @@
-// The arguments of `cait train`, parsed in one place and carried out where LibTorch is linked.
+// The words of `cait train`, and what they mean once the recipe is read. Only --list and --print
+// are done without LibTorch.
 #pragma once
 
 #include <string>
@@ -9,6 +10,19 @@
 #include "train/recipe/recipe.h"
 
 namespace cait::app {
+
+struct TrainWords {
+    std::string recipe;
+    std::string out;
+    std::string resume;
+    SettingList settings;  // every --set and its short forms, in the order of the command line
+    bool print = false;
+    bool list = false;
+    bool find_lr = false;
+    int processes = 1;
+    int seeds = 0;
+    std::vector<std::string> tests;
+};
 
 struct TrainArguments {
     Recipe recipe;                     // resolved: file, then the words of the command line
@@ -25,9 +39,12 @@ struct TrainArguments {
 
 inline constexpr const char* kSeedsFile = "seeds.json";  // of a study, in its folder
 
-void print_notes(const TrainArguments& arguments);
+// Reads the recipe and finds the files that it names. Throws Error and UsageError for what is
+// wrong.
+TrainArguments resolve(const TrainWords& words);
 
-void run_on_torch(const TrainArguments& arguments, const Invocation& invocation);
+// Trains; in `cait` that means to go on as `cait-torch`, before anything is read.
+void run_on_torch(const TrainWords& words, const Invocation& invocation);
 
 void write_text(const FilePlace& place, const std::string& text);  // whole or not at all
 

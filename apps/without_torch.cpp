@@ -42,7 +42,9 @@ void continue_in_torch(const Invocation& invocation) {
     continue_as("cait-torch", "this build has no LibTorch (CAIT_TRAIN=OFF)", invocation);
 }
 
-void run_on_torch(const TrainArguments&, const Invocation& words) { continue_in_torch(words); }
+void run_on_torch(const TrainWords&, const Invocation& invocation) {
+    continue_in_torch(invocation);
+}
 
 std::unique_ptr<Executor> make_torch_executor(const Model&, const ExecutorOptions&) {
     throw Error("cait has no LibTorch: cait-torch runs --executor torch");

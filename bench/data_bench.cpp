@@ -35,7 +35,7 @@ std::size_t run_epoch(const DatasetPtr& dataset, const TrainSettings& settings, 
     const FloatTransform prepare =
         [transform = TrainTransform(settings), workspace = TrainWorkspace()](
             const Image& image, const SampleKey& key, std::span<float> out) mutable {
-            transform.apply(image, key, workspace, out);
+            return transform.apply(image, key, workspace, out);
         };
     Loader loader(dataset, Sampler(order), prepare, options);
     std::size_t images = 0;

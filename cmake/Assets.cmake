@@ -1,5 +1,24 @@
+# cait_string_literal(FILE OUTPUT): the bytes of any file as a C++ string literal, without its outer quotes.
+function(cait_string_literal file output)
+  file(READ ${file} bytes HEX)
+  string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
+  # A string literal of any length: pieces of them stand beside each other.
+  string(REGEX REPLACE "(................................................................)" "\\1\"\n    \"" bytes "${bytes}")
+  set(${output} "${bytes}" PARENT_SCOPE)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+endfunction()
+
+# Puts the typeface of pictures into the library: programs need no font where they run.
+function(cait_embed_typeface target)
+  cait_string_literal(${CAIT_TYPEFACE} CAIT_TYPEFACE_BYTES)
+  set(source ${PROJECT_BINARY_DIR}/generated/typeface_bytes.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/src/image/text/typeface_bytes.cpp.in ${source} @ONLY)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
 # Puts the files of src/serve/assets into the library, so that an installed server has them without their
-# files. Any bytes may stand in them: each becomes a list of numbers.
+# files.
 function(cait_embed_assets target)
   set(folder ${PROJECT_SOURCE_DIR}/src/serve/assets)
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*.html ${folder}/*.css ${folder}/*.js ${folder}/*.json
@@ -22,18 +41,13 @@ function(cait_embed_assets target)
     if(name STREQUAL index.html)
       set(path "/")
     endif()
-    file(READ ${file} bytes HEX)
+    cait_string_literal(${file} bytes)
     file(SIZE ${file} size)
-    string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
-    # A string literal of any length: pieces of them stand beside each other.
-    string(REGEX REPLACE "(................................................................)" "\\1\"\n    \"" bytes "${bytes}")
     string(APPEND CAIT_ASSET_BYTES "constexpr char kAsset${number}[] =\n    \"${bytes}\";\n")
     string(APPEND CAIT_ASSETS
            "    Asset{\"${path}\", \"${type}\", {kAsset${number}, ${size}}},\n")
     math(EXPR number "${number} + 1")
   endforeach()
-  # Edited assets configure anew.
-  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
   set(source ${PROJECT_BINARY_DIR}/generated/assets.cpp)
   configure_file(${folder}/assets.cpp.in ${source} @ONLY)
   target_sources(${target} PRIVATE ${source})

@@ -6,6 +6,11 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(WebP REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(Freetype REQUIRED)
+# Debian's fonts-dejavu-core, and where other systems have it. Its bytes become part of the program.
+find_file(CAIT_TYPEFACE DejaVuSans.ttf REQUIRED PATHS /usr/share/fonts /usr/local/share/fonts
+          PATH_SUFFIXES truetype/dejavu dejavu-sans-fonts dejavu TTF)
+mark_as_advanced(CAIT_TYPEFACE)
 find_package(CURL REQUIRED)
 find_package(DNNL REQUIRED)
 find_package(OpenMP)

@@ -31,7 +31,7 @@ has the headers, the libraries and what find_package(cait) of CMake reads.")
 # What the final link of a static library needs; the train component needs the others as well.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libfmt-dev, libjpeg-dev, libpng-dev, libwebp-dev, zlib1g-dev")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libtorch-dev, libdnnl-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libtorch-dev, libdnnl-dev, libfreetype-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS cait)
 
 # Every Debian package says under which licence it is and what changed.

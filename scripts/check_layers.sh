@@ -11,13 +11,13 @@ cait:
 base:
 system:   base
 image:    base system
-data:     base system image
+data:     base system image weights
 weights:  base system
 graph:    base weights
-models:   base image weights graph
+models:   base image data weights graph
 kernels:  system
 engine:   base system image data graph models kernels
-evaluate: base system image data weights graph models kernels
+evaluate: base system image data weights graph models kernels engine
 report:   base system image data evaluate
 analysis: base system image data models kernels evaluate report
 train:    base system image data weights graph models kernels engine evaluate report

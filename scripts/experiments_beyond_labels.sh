@@ -31,8 +31,8 @@ judge() {
 declare -A settings=(
     [trunk]="model.name=resnet18 model.width=16 head.hidden=512 head.outputs=128 schedule.warmup=1
         augment.policy=none augment.jitter=0.3 augment.erase=0 augment.scale=0.25,1"
-    [cifar]="model.image_size=32 model.stem_kernel=3 model.stem_pool=false data.batch=128 eval.crop_ratio=1"
-    [grocery]="model.image_size=64 data.batch=64 data.mean=data eval.crop_ratio=1 schedule.warmup=5"
+    [cifar]="model.image_size=32 model.stem_kernel=3 model.stem_stride=2 model.stem_pool=false data.batch=128 eval.crop_ratio=1"
+    [grocery]="model.image_size=64 model.stem_kernel=7 model.stem_stride=2 model.stem_pool=true data.batch=64 data.mean=data eval.crop_ratio=1 schedule.warmup=5"
     [one]="views.name=none head.predictor=0"
     [two]="views.count=2 head.predictor=512 target.momentum=0.95"
     [ce]="loss.name=cross_entropy head.kind=none save.head=false eval.features=trunk"

@@ -1,6 +1,6 @@
 // Images as tensors, prepared as a model's evaluation wants them: decoded (JPEG, PNG, WebP),
 // resized, cropped and normalised by model.preprocessing(). What `cait predict` does before the
-// network; cait/train.h does the rest.
+// network; cait/session.h runs that.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // A model with its weights: create it fresh, load official checkpoints, change its settings, save
-// it as one self-contained file. Start here; cait/image.h prepares its images, cait/train.h runs
-// it.
+// it as one self-contained file. Start here; cait/classifier.h and cait/session.h run it,
+// cait/train.h trains it.
 #pragma once
 
 #include <array>

@@ -41,12 +41,14 @@ public:
 
     // images [B, C, H, W] float32, already preprocessed (cait/image.h), any number of them → each
     // tap's values, float32. Taps are the model's named outputs: logits, features, tokens,
-    // class_attention.N, self_attention.N …; none means the logits. The first run that asks for
-    // other taps than before prepares itself for them.
-    std::map<std::string, Tensor> run(const Tensor& images,
+    // class_attention.N, self_attention.N …; none means the logits, or the features of a model
+    // without classes. The first run that asks for another set of taps than before makes a plan for
+    // them, and keeps it. Models without weights for positions in the image, such as ResNet, take
+    // images of any size, with a plan for each.
+    std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps = {}) const;
 
-    // What would run() otherwise do at its first call with these taps. Throws Error where they need
+    // What run() would otherwise do at its first call with these taps. Throws Error where they need
     // more than `memory_limit` bytes beside the weights; 0: what the options say.
     void prepare(const std::vector<std::string>& taps, std::size_t memory_limit = 0) const;
     // Gives the memory back that was prepared for these taps, once no run uses it any more.
@@ -56,6 +58,7 @@ public:
     std::vector<std::string> notes() const;
 
     int threads() const;
+    std::size_t plans() const;     // that it keeps
     SessionMemory memory() const;  // for the taps that were prepared last
     // For these; no activations where nothing is prepared for them.
     SessionMemory memory(const std::vector<std::string>& taps) const;

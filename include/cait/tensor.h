@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,6 +56,7 @@ public:
     static Tensor empty(DType dtype, Shape shape);
     static Tensor zeros(DType dtype, Shape shape);
     static Tensor of(Shape shape, std::span<const float> values);
+    static Tensor of(Shape shape, std::span<const std::int64_t> values);
     // Memory that `owner` keeps alive (a mapped file, say); it is only ever read.
     static Tensor view(DType dtype, Shape shape, const void* data,
                        std::shared_ptr<const void> owner);
@@ -71,6 +73,8 @@ public:
     // Typed access; throws Error when the dtype is another one.
     std::span<const float> floats() const;
     std::span<float> mutable_floats();
+    std::span<const std::int64_t> integers() const;
+    std::span<std::int64_t> mutable_integers();
     // Throws Error when the memory belongs to a view.
     std::span<std::byte> mutable_bytes();
 
@@ -84,6 +88,16 @@ private:
     const std::byte* data_ = nullptr;
     std::byte* writable_ = nullptr;
     std::shared_ptr<const void> owner_;
+};
+
+// The tensors of a run by the names of the model's inputs. One tensor without a name is for a model
+// with one input, whatever its name.
+template <class T>
+struct NamedInputs : std::map<std::string, T> {
+    NamedInputs() = default;
+    NamedInputs(T only) { this->emplace("", std::move(only)); }
+    NamedInputs(std::initializer_list<std::pair<const std::string, T>> tensors)
+        : std::map<std::string, T>(tensors) {}
 };
 
 }  // namespace cait

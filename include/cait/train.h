@@ -13,6 +13,7 @@
 
 #include "cait/model.h"
 #include "cait/precision.h"
+#include "cait/scores.h"
 
 namespace cait {
 
@@ -60,14 +61,10 @@ struct StepReport {
     double seconds_left = 0;  // of the whole run
 };
 
-struct Scores {
-    double top1 = 0, top5 = 0, loss = 0, ece = 0;
-};
-
 // A validation of a run.
 struct EpochScores {
     double epoch = 0;  // epochs done
-    double top1 = 0, top5 = 0, loss = 0;
+    Scores scores = {};
     bool operator==(const EpochScores&) const = default;
 };
 
@@ -92,7 +89,7 @@ struct TrainObserver {
 
 struct TrainOutcome {
     int stopped_by = 0;          // the signal, 0 when the run is complete
-    std::optional<double> best;  // by what save.best of the recipe names; of the loss, its negative
+    std::optional<double> best;  // by what save.best names; its negative where lower is better
     // Of the validation: the final epoch, and the best one, which was chosen on the validation
     // data.
     std::optional<EpochScores> final_epoch, best_epoch;

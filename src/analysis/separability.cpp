@@ -7,7 +7,7 @@
 
 #include "analysis/linear_probe.h"
 #include "cait/error.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 
 namespace cait {
 

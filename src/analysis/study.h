@@ -1,5 +1,5 @@
-// What `cait study` found out about one or several models, and how it is shown: as charts, as a
-// page and as JSON.
+// What `cait analyze` found out about the features of one or several models, and how it is shown:
+// as charts, as a page and as JSON.
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,9 @@ enum class PositionRule {
     // Bicubic with a = -0.5, wider by the scale where the grid shrinks: DINOv2 with registers,
     // timm.
     antialiased,
+    // From two neighbours along each axis, as PyTorch's interpolate does it. Shortens the vectors
+    // between them, for which the DeiT paper (section 6) decided against it.
+    bilinear,
 };
 
 }  // namespace cait

@@ -115,13 +115,32 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
     return tensor;
 }
 
-Tensor Tensor::of(Shape shape, std::span<const float> values) {
-    Tensor tensor = empty(DType::f32, std::move(shape));
-    if (std::size_t(tensor.count_) != values.size())
+namespace {
+
+template <class Number>
+Tensor filled(DType dtype, Shape shape, std::span<const Number> values) {
+    Tensor tensor = Tensor::empty(dtype, std::move(shape));
+    if (std::size_t(tensor.count()) != values.size())
         throw Error(fmt::format("a tensor of shape {} needs {} values, got {}",
-                                tensor.shape_.to_string(), tensor.count_, values.size()));
-    std::memcpy(tensor.writable_, values.data(), tensor.byte_size());
+                                tensor.shape().to_string(), tensor.count(), values.size()));
+    std::memcpy(tensor.mutable_bytes().data(), values.data(), tensor.byte_size());
     return tensor;
+}
+
+void expect_type(const Tensor& tensor, DType dtype) {
+    if (tensor.dtype() != dtype)
+        throw Error(fmt::format("expected a{} {} tensor, found {}", dtype == DType::i64 ? "n" : "",
+                                name_of(dtype), name_of(tensor.dtype())));
+}
+
+}  // namespace
+
+Tensor Tensor::of(Shape shape, std::span<const float> values) {
+    return filled(DType::f32, std::move(shape), values);
+}
+
+Tensor Tensor::of(Shape shape, std::span<const std::int64_t> values) {
+    return filled(DType::i64, std::move(shape), values);
 }
 
 Tensor Tensor::view(DType dtype, Shape shape, const void* data, std::shared_ptr<const void> owner) {
@@ -135,16 +154,25 @@ Tensor Tensor::view(DType dtype, Shape shape, const void* data, std::shared_ptr<
 }
 
 std::span<const float> Tensor::floats() const {
-    if (dtype_ != DType::f32)
-        throw Error(fmt::format("expected a float32 tensor, found {}", name_of(dtype_)));
+    expect_type(*this, DType::f32);
     return {reinterpret_cast<const float*>(data_), std::size_t(count_)};
 }
 
 std::span<float> Tensor::mutable_floats() {
     const std::span<std::byte> bytes = mutable_bytes();
-    if (dtype_ != DType::f32)
-        throw Error(fmt::format("expected a float32 tensor, found {}", name_of(dtype_)));
+    expect_type(*this, DType::f32);
     return {reinterpret_cast<float*>(bytes.data()), std::size_t(count_)};
+}
+
+std::span<const std::int64_t> Tensor::integers() const {
+    expect_type(*this, DType::i64);
+    return {reinterpret_cast<const std::int64_t*>(data_), std::size_t(count_)};
+}
+
+std::span<std::int64_t> Tensor::mutable_integers() {
+    const std::span<std::byte> bytes = mutable_bytes();
+    expect_type(*this, DType::i64);
+    return {reinterpret_cast<std::int64_t*>(bytes.data()), std::size_t(count_)};
 }
 
 std::span<std::byte> Tensor::mutable_bytes() {

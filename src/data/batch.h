@@ -1,4 +1,5 @@
-// A batch of prepared images as the loader hands it out, and what prepares one image.
+// A batch of prepared images and their targets as the loader hands it out, and what prepares one
+// image.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "cait/error.h"
 #include "cait/tensor.h"
-#include "data/sample_key.h"
+#include "data/geometry.h"
 #include "data/sampler.h"
+#include "data/target.h"
 #include "image/image.h"
 
 namespace cait {
@@ -28,31 +29,31 @@ struct Batch {
     // are views.
     Tensor storage;
     std::vector<ViewGroup> views;  // none: images() is the only view
-    std::size_t size = 0;          // images in it; below the capacity only at the end of an epoch
-    std::vector<std::int64_t> labels;  // (size)
-    std::vector<SampleKey> keys;       // (size) which samples these are
-    std::vector<float> targets;        // (size, classes) where `finish` mixes labels, else empty
-    std::vector<float> beside;         // (size, LoaderOptions::beside.count)
-    Position position;                 // of this batch in the run
+    std::size_t size = 0;  // images in it; below the capacity at the end of an epoch, or where
+                           // unreadable ones are left out
+    std::vector<SampleKey> keys;  // (size) which samples these are
+    Targets targets;              // by name, of LoaderOptions::targets
+    Position position;            // of this batch in the run
     bool last_of_epoch = false;
 
     // A zero-copy view of the images that are there, (size, channels, height, width). Throws Error
     // where there are views instead.
-    Tensor images() const {
-        if (!views.empty()) throw Error("a batch of several views has no single images");
-        Shape shape = storage.shape();
-        shape[0] = std::int64_t(size);
-        return Tensor::view(storage.dtype(), shape, storage.bytes(), storage.owner());
-    }
+    Tensor images() const;
+
+    // Drops all images but those in `rows`, which rise, with their keys and targets. Not for views.
+    void keep(std::span<const std::size_t> rows);
+    // Once all images are there: mixes float images (no draws: leaves them) and collates targets.
+    void finish(std::span<const MixDraw> mixed, const TargetList& kinds);
 };
 
-// Augments one image and writes it as (channels, height, width). It must be a function of the image
-// and the key alone. Every worker calls its own copy of it, so a lambda may own scratch memory by
-// value. Which of them it is decides the batch's dtype, or that it has views.
+// Augments one image, writes it as (channels, height, width) and returns what it did to its places,
+// for the targets. It must be a function of the image and the key alone. Every worker calls its own
+// copy of it, so a lambda may own scratch memory by value. Which of them it is decides the batch's
+// dtype, or that it has views.
 using FloatTransform =
-    std::function<void(const Image& image, const SampleKey& key, std::span<float> out)>;
+    std::function<Geometry(const Image& image, const SampleKey& key, std::span<float> out)>;
 using ByteTransform =
-    std::function<void(const Image& image, const SampleKey& key, std::span<std::uint8_t> out)>;
+    std::function<Geometry(const Image& image, const SampleKey& key, std::span<std::uint8_t> out)>;
 
 // Several views of each image, which is decoded once for all of them. `write` is called for each
 // with the number of the view, counted through all groups, in the key.

@@ -50,4 +50,8 @@ std::vector<std::string> read_class_file(const std::filesystem::path& path);
 // 0, 7, 12; not 07, -1 or 1e3.
 std::optional<std::int64_t> plain_number(std::string_view text);
 
+// Throws Error, opening with `source`, for a name that is not UTF-8: no model file could hold it,
+// and at the end of the first epoch it would be too late to say so.
+void check_class_names(const std::vector<std::string>& names, const std::string& source);
+
 }  // namespace cait

@@ -7,7 +7,6 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/forwarding_dataset.h"
 #include "image/codec/image_name.h"
 #include "system/file_bytes.h"
 

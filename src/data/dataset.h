@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/class_list.h"
@@ -30,6 +31,8 @@ struct LabelLevel {
     std::vector<std::int64_t> labels;  // (images), into classes
 };
 
+inline constexpr std::int64_t kUnlabelled = -1;
+
 class Dataset {
 public:
     virtual ~Dataset() = default;
@@ -45,7 +48,8 @@ public:
     virtual void read(std::size_t index, const DecodeOptions& options, Image& out) const = 0;
     Image image(std::size_t index, int channels = 3) const;
 
-    // Into classes(). labels() is for sets where an image may have several right answers.
+    // Into classes(); kUnlabelled where nothing is known. labels() is for sets where an image may
+    // have several right answers.
     virtual std::int64_t label(std::size_t index) const = 0;
     virtual std::vector<std::int64_t> labels(std::size_t index) const { return {label(index)}; }
 
@@ -93,5 +97,37 @@ DatasetPtr with_labels(DatasetPtr dataset, std::vector<std::string> names, Class
 
 // The samples `indices` of another data set, in that order.
 DatasetPtr subset(DatasetPtr dataset, std::vector<std::size_t> indices);
+
+// Passes everything on to another data set: the base of views that change one thing.
+class ForwardingDataset : public Dataset {
+public:
+    ForwardingDataset(DatasetPtr inner, ClassList classes)
+        : Dataset(inner->source(), std::move(classes)), inner_(std::move(inner)) {
+        for (const std::string& note : inner_->notes()) add_note(note);
+    }
+
+    std::size_t size() const noexcept override { return inner_->size(); }
+    std::string name(std::size_t i) const override { return inner_->name(at(i)); }
+    void read(std::size_t i, const DecodeOptions& options, Image& out) const override {
+        inner_->read(at(i), options, out);
+    }
+    std::int64_t label(std::size_t i) const override { return inner_->label(at(i)); }
+    std::vector<std::int64_t> labels(std::size_t i) const override { return inner_->labels(at(i)); }
+    std::vector<std::string> levels() const override { return inner_->levels(); }
+    LabelLevel level(const std::string& name) const override { return inner_->level(name); }
+    std::optional<std::filesystem::path> file(std::size_t i) const override {
+        return inner_->file(at(i));
+    }
+    std::optional<EncodedImage> encoded(std::size_t i) const override {
+        return inner_->encoded(at(i));
+    }
+
+protected:
+    virtual std::size_t at(std::size_t index) const { return index; }
+    const Dataset& inner() const { return *inner_; }
+
+private:
+    DatasetPtr inner_;
+};
 
 }  // namespace cait

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cait/settings.h"
 
@@ -32,5 +33,10 @@ struct DatasetUri {
 DatasetUri parse_dataset_uri(std::string_view text);
 
 std::string_view name_of(Split split);  // "train", "val", "test", "trainval"; "any" for the first
+
+// Expands {000..009} (the width of the first number is kept) and {a,b,c}, as a shell does. Throws
+// UsageError for an unclosed brace, for a pattern of more than 1024 bytes, for numbers that run
+// backwards or for more than 100,000 names.
+std::vector<std::string> expand_braces(std::string_view pattern);
 
 }  // namespace cait

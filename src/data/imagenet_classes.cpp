@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "data/imagenet_classes_text.h"
 
 namespace cait {
 

@@ -23,4 +23,7 @@ std::optional<ImageNetList> imagenet_list(std::size_t classes);
 // "n01440764" → "tench"; nothing for other words.
 std::optional<std::string> imagenet_name(std::string_view wordnet_id);
 
+// The table of src/data/imagenet_classes.txt as it stands there.
+std::string_view imagenet_classes_text();
+
 }  // namespace cait

@@ -8,8 +8,8 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/forwarding_dataset.h"
-#include "data/sources/csv_reader.h"
+#include "data/dataset.h"
+#include "data/formats/csv_reader.h"
 #include "system/file_bytes.h"
 
 namespace cait {

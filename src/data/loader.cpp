@@ -40,6 +40,10 @@ void check(const Dataset& dataset, const Sampler& sampler, const Transform& tran
         fail(fmt::format("expected a positive size, found {} x {}", o.height, o.width));
     if (!(o.max_bad >= 0 && o.max_bad <= 1))
         fail(fmt::format("max_bad: expected 0 to 1, found {}", o.max_bad));
+    if (o.on_bad == OnBad::leave_out && std::holds_alternative<ViewTransform>(transform))
+        fail("leave_out: expected single images, found views");
+    if (o.mix && !std::holds_alternative<FloatTransform>(transform))
+        fail("mix: expected single images as floats");
     if (o.start.batch > sampler.batches())
         fail(fmt::format("start: expected a batch up to {}, found {}", sampler.batches(),
                          o.start.batch));
@@ -50,6 +54,7 @@ void check(const Dataset& dataset, const Sampler& sampler, const Transform& tran
 struct Slot {
     Batch batch;
     std::shared_ptr<const EpochOrder> order;
+    std::size_t items = 0;  // of the batch, unreadable ones included
     std::size_t claimed = 0;
     std::size_t done = 0;
     bool ready = false;
@@ -80,30 +85,9 @@ public:
     ~Implementation() { stop(); }
 
     Batch* next() {
-        std::unique_lock lock(mutex_);
-        if (failure_) std::rethrow_exception(failure_);
-        if (holding_) {  // the caller is done with the batch before
-            holding_ = false;
-            ++released_;
-            work_.notify_all();
-        }
-        if (handing_out_.epoch >= options_.epochs) return nullptr;
-        Slot& slot = slots_[std::size_t(released_ % slots_.size())];
-        ready_.wait(lock, [&] { return slot.ready || broken_; });
-        if (broken_) failure_ = broken_;
-        if (failure_) std::rethrow_exception(failure_);
-        slot.ready = false;  // for the batch that will use the slot after this one
-        lock.unlock();       // the slot is the caller's now; report() may take its time
-
-        try {
-            account(slot);
-        } catch (...) {
-            failure_ = std::current_exception();
-            throw;
-        }
-        holding_ = true;
-        handing_out_ = after(slot.batch.position);
-        return &slot.batch;
+        Slot* slot = take();
+        while (slot != nullptr && slot->batch.size == 0) slot = take();  // all were left out
+        return slot != nullptr ? &slot->batch : nullptr;
     }
 
     Position position() const { return handing_out_; }
@@ -151,7 +135,6 @@ private:
             else
                 for (const auto& [count, height, width] : sizes)
                     slot.batch.views.push_back({count, height, width, {}});
-            slot.batch.labels.reserve(capacity);
             slot.batch.keys.reserve(capacity);
         }
     }
@@ -177,6 +160,34 @@ private:
         for (std::thread& thread : threads_) thread.join();
     }
 
+    // Waits for the next batch, which is the caller's until the next call; nullptr at the end.
+    Slot* take() {
+        std::unique_lock lock(mutex_);
+        if (failure_) std::rethrow_exception(failure_);
+        if (holding_) {  // the caller is done with the batch before
+            holding_ = false;
+            ++released_;
+            work_.notify_all();
+        }
+        if (handing_out_.epoch >= options_.epochs) return nullptr;
+        Slot& slot = slots_[std::size_t(released_ % slots_.size())];
+        ready_.wait(lock, [&] { return slot.ready || broken_; });
+        if (broken_) failure_ = broken_;
+        if (failure_) std::rethrow_exception(failure_);
+        slot.ready = false;  // for the batch that will use the slot after this one
+        lock.unlock();       // the slot is the caller's now; report() may take its time
+
+        try {
+            account(slot);
+        } catch (...) {
+            failure_ = std::current_exception();
+            throw;
+        }
+        holding_ = true;
+        handing_out_ = after(slot.batch.position);
+        return &slot;
+    }
+
     // Counts and reports a finished batch's bad images; throws what went wrong in it.
     void account(Slot& slot) {
         std::ranges::stable_sort(slot.bad, {}, [](const auto& met) { return met.first; });
@@ -191,7 +202,7 @@ private:
     Slot* claimable() {
         if (opened_ > 0) {
             Slot& current = slots_[std::size_t((opened_ - 1) % slots_.size())];
-            if (current.claimed < current.batch.size) return &current;
+            if (current.claimed < current.items) return &current;
         }
         if (opening_.epoch >= options_.epochs || opened_ >= released_ + slots_.size())
             return nullptr;
@@ -208,15 +219,14 @@ private:
         }
         slot.order = order_;
         slot.batch.position = opening_;
-        slot.batch.size = sampler_.batch_size(opening_.batch);
+        slot.items = slot.batch.size = sampler_.batch_size(opening_.batch);
         slot.batch.last_of_epoch = opening_.batch + 1 == sampler_.batches();
-        slot.batch.labels.resize(slot.batch.size);
         slot.batch.keys.resize(slot.batch.size);
-        slot.batch.targets.clear();
+        for (const TargetPtr& target : options_.targets)
+            target->prepare(slot.batch.size, slot.batch.targets);
         for (ViewGroup& group : slot.batch.views)
             group.pixels.resize(slot.batch.size * std::size_t(options_.channels * group.count *
                                                               group.height * group.width));
-        slot.batch.beside.resize(slot.batch.size * options_.beside.count);
         slot.claimed = slot.done = 0;
         slot.bad.clear();
         slot.error = nullptr;
@@ -241,7 +251,7 @@ private:
             work_.wait(lock, [&] { return stopping_ || (slot = claimable()) != nullptr; });
             if (stopping_) return;
             const std::size_t begin = slot->claimed;
-            const std::size_t end = std::min(begin + chunk_, slot->batch.size);
+            const std::size_t end = std::min(begin + chunk_, slot->items);
             slot->claimed = end;
             lock.unlock();
             for (std::size_t item = begin; item < end && !stopping_; ++item)
@@ -249,7 +259,7 @@ private:
             lock.lock();
             if (stopping_) return;
             slot->done += end - begin;
-            if (slot->done == slot->batch.size) complete(*slot, lock);
+            if (slot->done == slot->items) complete(*slot, lock);
         }
     }
 
@@ -273,11 +283,11 @@ private:
     }
 
     void complete(Slot& slot, std::unique_lock<std::mutex>& lock) {
-        if (options_.finish && !slot.error) {
+        if (!slot.error) {
             lock.unlock();
             std::exception_ptr error;
             try {
-                options_.finish(slot.batch);
+                finish(slot);
             } catch (...) {
                 error = std::current_exception();
             }
@@ -287,6 +297,20 @@ private:
         slot.order.reset();
         slot.ready = true;
         ready_.notify_one();
+    }
+
+    // What can be done only once all items are there; no other worker has the slot any more.
+    void finish(Slot& slot) {
+        Batch& batch = slot.batch;
+        if (options_.on_bad == OnBad::leave_out && !slot.bad.empty()) {
+            std::vector<bool> readable(slot.items, true);
+            for (const auto& [item, image] : slot.bad) readable[item] = false;
+            std::vector<std::size_t> rows;
+            for (std::size_t item = 0; item < slot.items; ++item)
+                if (readable[item]) rows.push_back(item);
+            batch.keep(rows);
+        }
+        batch.finish(options_.mix ? options_.mix(batch) : std::vector<MixDraw>(), options_.targets);
     }
 
     DatasetPtr dataset_;

@@ -9,20 +9,15 @@
 #include "data/batch.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
+#include "data/targets/label.h"
 #include "system/cpu_limit.h"
 
 namespace cait {
 
 enum class OnBad {
-    skip,    // training: the next sample of the epoch takes its place
-    refuse,  // evaluation: the first one is an Error
-};
-
-// Numbers that go with every image of a batch, Batch::beside.
-struct Beside {
-    std::size_t count = 0;  // for each image
-    // A function of the image and the key alone, called by several workers at once.
-    std::function<void(const Image& image, const SampleKey& key, std::span<float> out)> write;
+    replace,    // training: the next sample of the epoch takes its place
+    leave_out,  // its batch has an image less; a batch without any is not handed out
+    refuse,     // the first one is an Error
 };
 
 struct LoaderOptions {
@@ -33,14 +28,15 @@ struct LoaderOptions {
     int prefetch = 2;          // batches prepared ahead of the one in use
     Position start;            // where a resumed run goes on
     std::uint64_t epochs = 1;  // the run ends before this epoch
-    OnBad on_bad = OnBad::skip;
+    OnBad on_bad = OnBad::replace;
     double max_bad = 0.05;  // of an epoch's samples; more is an Error
     DecodeOptions decode;   // its channels are replaced by those above
     // Called within next() for each bad image once per run, in the order of the batches.
     std::function<void(const BadImage&)> report;
-    Beside beside;
-    // Called by a worker on each complete batch: mixup. A function of the batch alone.
-    std::function<void(Batch&)> finish;
+    TargetList targets = {label_target()};  // empty: images without labels
+    // How the images of a complete batch are mixed; empty: not at all. A function of the batch's
+    // size and position alone.
+    std::function<std::vector<MixDraw>(const Batch&)> mix;
 };
 
 class Loader {

@@ -1,27 +1,17 @@
-// The one entrance to all data set layouts.
+// The one entrance to all data sets (data/data_source.h).
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
-#include "data/dataset_uri.h"
+#include "data/data_source.h"
 
 namespace cait {
 
-struct DatasetScheme {
-    std::string name;
-    std::string form;  // "cifar100:PATH?labels=coarse|fine&split=train|test"
-    std::string summary;
-};
-
-// For help texts, in the order in which they should be read.
-std::vector<DatasetScheme> dataset_schemes();
-
 // `hint` chooses the part where the name does not: training opens the same name with
 // Split::train and with Split::val. Throws UsageError for a wrong name, Error for wrong data.
-// Every scheme takes ?classes=FILE, one name per line: it gives numbered classes their names, and
+// Every source takes ?classes=FILE, one name per line: it gives numbered classes their names, and
 // it sets the order of the others; ?parents=FILE, a table of what the classes belong to; and
 // ?level=NAME, the level that the labels are of (data/levels.h).
 DatasetPtr open_dataset(std::string_view uri, Split hint = Split::any);

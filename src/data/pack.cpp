@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "cait/error.h"
-#include "data/shuffle.h"
-#include "data/sources/tar_archive.h"
+#include "data/formats/tar_archive.h"
+#include "data/random.h"
 #include "data/sources/tar_shards.h"
 #include "image/codec/encode.h"
 #include "system/atomic_file.h"

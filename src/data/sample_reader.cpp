@@ -32,30 +32,36 @@ const BadImage* SampleReader::try_read(std::size_t sample) {
 }
 
 void SampleReader::write(const SampleKey& key, Batch& batch, std::size_t item) {
-    const auto count = std::size_t(options_.channels * options_.height * options_.width);
-    if (const auto* views = std::get_if<ViewTransform>(&transform_)) {
-        write_views(*views, key, batch, item);
-    } else if (const auto* floats = std::get_if<FloatTransform>(&transform_)) {
-        auto* const start = reinterpret_cast<float*>(batch.storage.mutable_bytes().data());
-        (*floats)(image_, key, {start + item * count, count});
-    } else {
-        auto* const start = reinterpret_cast<std::uint8_t*>(batch.storage.mutable_bytes().data());
-        std::get<ByteTransform>(transform_)(image_, key, {start + item * count, count});
-    }
-    const Beside& beside = options_.beside;
-    if (beside.count > 0)
-        beside.write(image_, key,
-                     std::span(batch.beside).subspan(item * beside.count, beside.count));
+    const Geometry geometry = write_image(key, batch, item);
+    for (const TargetPtr& target : options_.targets)
+        target->write({dataset_, key, image_, geometry}, item, batch.targets);
 }
 
-void SampleReader::write_views(const ViewTransform& views, SampleKey key, Batch& batch,
-                               std::size_t item) {
+Geometry SampleReader::write_image(const SampleKey& key, Batch& batch, std::size_t item) {
+    if (const auto* views = std::get_if<ViewTransform>(&transform_))
+        return write_views(*views, key, batch, item);
+    const auto count = std::size_t(options_.channels * options_.height * options_.width);
+    std::byte* const bytes = batch.storage.mutable_bytes().data();
+    if (const auto* floats = std::get_if<FloatTransform>(&transform_))
+        return (*floats)(image_, key, {reinterpret_cast<float*>(bytes) + item * count, count});
+    return std::get<ByteTransform>(transform_)(
+        image_, key, {reinterpret_cast<std::uint8_t*>(bytes) + item * count, count});
+}
+
+// Returns the geometry of the first view.
+Geometry SampleReader::write_views(const ViewTransform& views, SampleKey key, Batch& batch,
+                                   std::size_t item) {
+    Geometry first;
     for (ViewGroup& group : batch.views) {
         const auto count = std::size_t(options_.channels * group.height * group.width);
-        for (std::size_t v = 0; v < std::size_t(group.count); ++v, ++key.view)
-            views.write(image_, key,
-                        std::span(group.pixels).subspan((v * batch.size + item) * count, count));
+        for (std::size_t v = 0; v < std::size_t(group.count); ++v, ++key.view) {
+            const Geometry geometry = views.write(
+                image_, key,
+                std::span(group.pixels).subspan((v * batch.size + item) * count, count));
+            if (key.view == 0) first = geometry;
+        }
     }
+    return first;
 }
 
 void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& batch,
@@ -69,6 +75,7 @@ void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& bat
                 throw BadImagesError(reason->reason + " (evaluation refuses unreadable images)",
                                      {*reason});
             bad.push_back(*reason);
+            if (options_.on_bad == OnBad::leave_out) return;
             continue;
         }
         // A substitute gets a number of its own, so that it is not augmented as in its own place.
@@ -76,7 +83,6 @@ void SampleReader::run(const EpochOrder& order, std::size_t position, Batch& bat
         const SampleKey key{sampler_.seed, batch.position.epoch, pick.sample, copy};
         write(key, batch, item);
         batch.keys[item] = key;
-        batch.labels[item] = dataset_.label(pick.sample);
         check_mapped_files();
         return;
     }

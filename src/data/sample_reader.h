@@ -40,14 +40,16 @@ public:
     }
 
     // Fills place `item` of the batch from place `position` of the epoch; appends the bad images
-    // that stood in the way. Throws when nothing nearby can be read or when the transform throws.
+    // that stood in the way. With OnBad::leave_out a bad one leaves the place empty. Throws when
+    // nothing nearby can be read or when the transform throws.
     void run(const EpochOrder& order, std::size_t position, Batch& batch, std::size_t item,
              std::vector<BadImage>& bad);
 
 private:
     const BadImage* try_read(std::size_t sample);
     void write(const SampleKey& key, Batch& batch, std::size_t item);
-    void write_views(const ViewTransform& views, SampleKey key, Batch& batch, std::size_t item);
+    Geometry write_image(const SampleKey& key, Batch& batch, std::size_t item);
+    Geometry write_views(const ViewTransform& views, SampleKey key, Batch& batch, std::size_t item);
 
     const Dataset& dataset_;
     const SamplerOptions& sampler_;

@@ -10,7 +10,7 @@
 
 #include "base/philox.h"
 #include "cait/error.h"
-#include "data/shuffle.h"
+#include "data/random.h"
 
 namespace cait {
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/philox.h"
+
 namespace cait {
 
 // What happens to the samples that do not fill a batch, or do not divide among the processes.
@@ -45,6 +47,24 @@ struct Pick {
     std::size_t sample = 0;
     std::size_t copy = 0;  // 0 to repeats - 1
     bool operator==(const Pick&) const = default;
+};
+
+// What makes one use of one sample unique. Augmentation is a pure function of the image and of this
+// key, so a batch does not depend on which thread prepared it, nor on how many there are.
+struct SampleKey {
+    std::uint64_t seed = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t sample = 0;  // index in the data set
+    std::uint64_t copy = 0;    // which use of the sample in this epoch (repeated augmentation)
+    std::uint64_t view = 0;    // which view of that use, where there are several
+
+    // Numbers that belong to this key and to `salt` alone, so that two augmentations of one sample
+    // are independent of each other.
+    RandomStream stream(std::uint64_t salt = 0) const noexcept {
+        const PhiloxBlock mixed = philox(salt ^ (view << 32), (epoch << 16) ^ copy, sample);
+        return {seed, std::uint64_t(mixed[0]) << 32 | mixed[1]};
+    }
+    bool operator==(const SampleKey&) const = default;
 };
 
 // One epoch's order as one process sees it.

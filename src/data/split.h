@@ -1,9 +1,13 @@
-// Divides a data set in two so that every class keeps its share in both parts.
+// Divides a data set in two so that every class keeps its share in both parts: where there is no
+// part for validation, training does not see the other one.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "data/dataset.h"
+#include "system/file_place.h"
 
 namespace cait {
 
@@ -17,5 +21,21 @@ struct SplitIndices {
 // adding a class does not move the others. Throws UsageError unless 0 < fraction < 1.
 SplitIndices stratified_split(std::span<const std::int64_t> labels, double fraction,
                               std::uint64_t seed);
+
+// Which images are held out is written down, so that a run that goes on never trains on them.
+struct Holdout {
+    DatasetPtr kept;
+    DatasetPtr held_out;  // empty where the data set is too small
+};
+
+// As stratified_split divides it.
+Holdout hold_out(const DatasetPtr& dataset, double fraction, std::uint64_t seed);
+
+// A table of path and label. Images that are files of their own are named absolutely, so that it is
+// a data set itself: csv:FILE.
+void write_holdout(const Dataset& held_out, const FilePlace& file);
+
+// The division that the file says. Throws Error when an image that it names is not in the data set.
+Holdout read_holdout(const DatasetPtr& dataset, const FilePlace& file);
 
 }  // namespace cait

@@ -81,14 +81,7 @@ struct Classifier::State {
 
     std::vector<Answer> answers(std::span<const float> logits, std::size_t top) const {
         check_finite_logits(logits, model.spec().name + ": image");
-        std::vector<Answer> answers;
-        for (const RankedClass& ranked : top_answers(logits, top)) {
-            const auto index = std::size_t(ranked.index);
-            answers.push_back(
-                {index, index < classes.size() ? classes[index] : fmt::format("class {}", index),
-                 ranked.probability});
-        }
-        return answers;
+        return top_answers(logits, top, classes);
     }
 
     std::vector<Answer> classify(const Image& image, std::size_t top) const {

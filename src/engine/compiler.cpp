@@ -32,13 +32,18 @@ Compiler::Compiler(const Graph& graph, const WeightMap& weights, kernels::Format
       views_(graph.nodes.size()) {}
 
 void Compiler::compile() {
+    std::size_t inputs = 0;
     for (const Node& node : graph_.nodes) {
         node_ = &node;
         std::visit(
             [&]<class Op>(const Op& op) {
                 if constexpr (std::is_same_v<Op, op::Input>) {
+                    if (op.dtype != DType::f32)
+                        throw Error(fmt::format("[input] {}: no step takes {}", op.name,
+                                                name_of(op.dtype)));
                     const std::vector<Index> extents = image_extents(node.shape);
-                    View images{.memory = View::Memory::images,
+                    View images{.memory = View::Memory::input,
+                                .buffer = inputs++,
                                 .image_step = node.shape.count(),
                                 .extents = extents,
                                 .steps = dense_steps(extents)};
@@ -93,12 +98,7 @@ Weight Compiler::weight(std::size_t i) const {
         throw Error(fmt::format("[{}] {}: expected input {} to be a weight ({})",
                                 op_name(node_->op), node_->name, i, location_text(node_->where)));
     const ParamSpec& spec = graph_.params[param->index];
-    const auto found = weights_.find(spec.name);
-    if (found == weights_.end()) throw Error(fmt::format("[param] no weights for '{}'", spec.name));
-    if (found->second.shape() != spec.shape)
-        throw Error(fmt::format("[param] {}: expected {}, found {}", spec.name,
-                                spec.shape.to_string(), found->second.shape().to_string()));
-    return {spec.name, convert(found->second, DType::f32)};
+    return {spec.name, convert(weight_of(spec, weights_), DType::f32)};
 }
 
 const float* Compiler::weight_floats(std::size_t i) const {

@@ -11,7 +11,7 @@
 #include "engine/weight_store.h"
 #include "graph/graph.h"
 #include "graph/initialize.h"
-#include "graph/liveness.h"
+#include "graph/passes.h"
 
 namespace cait::engine {
 

@@ -10,9 +10,9 @@ class EngineExecutor final : public Executor {
 public:
     EngineExecutor(const Model& model, const SessionOptions& options) : session_(model, options) {}
 
-    std::map<std::string, Tensor> run(const Tensor& images,
+    std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps) const override {
-        return session_.run(images, taps);
+        return session_.run(inputs, taps);
     }
     const Session& session() const { return session_; }
 

@@ -11,9 +11,9 @@
 namespace cait::engine {
 
 struct Frame {
-    Index images = 0;              // that this frame computes
-    int threads = 1;               // that each step may use
-    const float* input = nullptr;  // the first of these images
+    Index images = 0;                      // that this frame computes
+    int threads = 1;                       // that each step may use
+    const float* const* inputs = nullptr;  // by input: the first of these images
     float* arena = nullptr;
     const Index* offsets = nullptr;         // by buffer: floats from the start of the arena
     kernels::Workspace* scratch = nullptr;  // of the step that runs
@@ -21,8 +21,8 @@ struct Frame {
     // The first image's values.
     float* at(const View& view) const {
         if (view.memory == View::Memory::buffer) return arena + offsets[view.buffer] + view.offset;
-        const float* start = view.is_weight() ? view.fixed : input;
-        return const_cast<float*>(start) + view.offset;  // images and weights are only read
+        const float* start = view.is_weight() ? view.fixed : inputs[view.buffer];
+        return const_cast<float*>(start) + view.offset;  // inputs and weights are only read
     }
 
     // Calls work(begin, end) for parts of `count`, at once where there are threads.

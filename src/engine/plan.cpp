@@ -9,9 +9,7 @@
 #include "cait/error.h"
 #include "engine/steps/steps.h"
 #include "engine/strided.h"
-#include "graph/constants.h"
-#include "graph/fuse.h"
-#include "graph/lower.h"
+#include "graph/passes.h"
 
 namespace cait::engine {
 
@@ -56,9 +54,11 @@ Computation computation_of(const Graph& graph, const WeightMap& weights) {
 struct Plan::Lane {
     kernels::Buffer arena;  // results between steps
     kernels::Workspace scratch;
-    std::vector<View> results;  // the caller's memory, by output
+    std::vector<const float*> inputs;  // of the images that it computes
+    std::vector<View> results;         // the caller's memory, by output
 
-    explicit Lane(const std::vector<View>& outputs) : results(outputs) {
+    Lane(std::size_t input_count, const std::vector<View>& outputs)
+        : inputs(input_count), results(outputs) {
         for (View& view : results) {
             view.memory = View::Memory::fixed;
             view.offset = 0;
@@ -86,8 +86,7 @@ Plan::Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& opti
     Compiler compiler(computation.graph, computation.weights, options_.format, *store_,
                       options_.threads);
     compiler.compile();
-    for (const Node& node : computation.graph.nodes)
-        if (std::holds_alternative<op::Input>(node.op)) input_shape_ = node.shape;
+    inputs_ = computation.graph.inputs();
     for (const auto& [name, id] : computation.graph.outputs) {
         const Node& node = computation.graph.node(id);
         outputs_.push_back({name, node.shape});
@@ -121,13 +120,14 @@ void Plan::check_memory(Index bytes) const {
 std::unique_ptr<Plan::State> Plan::make_state() const {
     auto state = std::make_unique<State>();
     for (int i = 0; i < options_.threads; ++i) {
-        Lane& lane = state->lanes.emplace_back(output_views_);
+        Lane& lane = state->lanes.emplace_back(inputs_.size(), output_views_);
         lane.arena.grow(memory_.results);
     }
     kernels::IdlePool nobody;
     const kernels::UsePool use(nobody);
     const auto measure = [&](Lane& lane, Index images, int threads) {
-        run_steps(frame_of(lane, lane.arena.floats(), images, threads));
+        const std::vector<const float*> nothing(inputs_.size(), lane.arena.floats());
+        run_steps(frame_of(lane, nothing, 0, images, threads));
     };
     Lane& first = state->lanes.front();
     for (Index images = 1; images <= memory_.group; ++images) measure(first, images, 1);
@@ -137,10 +137,12 @@ std::unique_ptr<Plan::State> Plan::make_state() const {
     return state;
 }
 
-Frame Plan::frame_of(Lane& lane, const float* images, Index count, int threads) const {
+Frame Plan::frame_of(Lane& lane, Inputs inputs, Index first, Index count, int threads) const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        lane.inputs[i] = inputs[i] + first * inputs_[i].shape.count();
     return {.images = count,
             .threads = threads,
-            .input = images,
+            .inputs = lane.inputs.data(),
             .arena = lane.arena.floats(),
             .offsets = layout_.offsets.data(),
             .scratch = &lane.scratch};
@@ -167,9 +169,9 @@ void Plan::run_steps(const Frame& frame) const {
     for (const Step& step : steps_) step.run(frame);
 }
 
-void Plan::run_group(Lane& lane, const float* images, Index first, Index count, int threads,
+void Plan::run_group(Lane& lane, Inputs inputs, Index first, Index count, int threads,
                      std::span<float* const> results) const {
-    const Frame frame = frame_of(lane, images + first * input_shape_.count(), count, threads);
+    const Frame frame = frame_of(lane, inputs, first, count, threads);
     run_steps(frame);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         View& to = lane.results[i];
@@ -178,7 +180,10 @@ void Plan::run_group(Lane& lane, const float* images, Index first, Index count, 
     }
 }
 
-void Plan::run(const float* images, Index batch, std::span<float* const> results) const {
+void Plan::run(Inputs inputs, Index batch, std::span<float* const> results) const {
+    if (inputs.size() != inputs_.size())
+        throw Error(
+            fmt::format("[plan] expected {} inputs, found {}", inputs_.size(), inputs.size()));
     const kernels::UsePool use(*pool_);
     std::unique_ptr<State> state = acquire();
     const Index threads = options_.threads;
@@ -191,21 +196,21 @@ void Plan::run(const float* images, Index batch, std::span<float* const> results
     std::atomic<Index> next = 0;
     const auto work = [&](int worker) {
         for (Index g = next++; g < groups; g = next++)
-            run_group(state->lanes[std::size_t(worker)], images, g * group,
+            run_group(state->lanes[std::size_t(worker)], inputs, g * group,
                       std::min(group, whole - g * group), 1, results);
     };
     if (groups > 0) kernels::run_workers(int(std::min(groups, threads)), work);
     for (Index i = whole; i < batch; i += memory_.group)
-        run_group(state->lanes[0], images, i, std::min(memory_.group, batch - i), int(threads),
+        run_group(state->lanes[0], inputs, i, std::min(memory_.group, batch - i), int(threads),
                   results);
     release(std::move(state));
 }
 
-void Plan::profile(const float* images, Index batch, std::span<double> seconds) const {
+void Plan::profile(Inputs inputs, Index batch, std::span<double> seconds) const {
     using Clock = std::chrono::steady_clock;
     std::unique_ptr<State> state = acquire();
     for (Index first = 0; first < batch; first += memory_.group) {
-        const Frame frame = frame_of(state->lanes.front(), images + first * input_shape_.count(),
+        const Frame frame = frame_of(state->lanes.front(), inputs, first,
                                      std::min(memory_.group, batch - first), 1);
         for (std::size_t i = 0; i < steps_.size(); ++i) {
             const auto start = Clock::now();

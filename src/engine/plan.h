@@ -48,14 +48,19 @@ public:
         Shape shape;  // with the batch as its first extent
     };
     const std::vector<Output>& outputs() const { return outputs_; }
-    const Shape& input_shape() const { return input_shape_; }
+    const std::vector<op::Input>& inputs() const { return inputs_; }
 
-    // images [batch, C, H, W] → results[i] gets outputs()[i] of all of them. Any number of threads
-    // may call this at the same time.
-    void run(const float* images, Index batch, std::span<float* const> results) const;
+    // inputs[i] has inputs()[i] of the whole batch → results[i] gets outputs()[i] of all of it. Any
+    // number of threads may call this at the same time.
+    using Inputs = std::span<const float* const>;
+    void run(Inputs inputs, Index batch, std::span<float* const> results) const;
+    // Of a graph with one input.
+    void run(const float* only, Index batch, std::span<float* const> results) const {
+        run({&only, 1}, batch, results);
+    }
 
     // Runs on one thread and adds up the seconds of each step.
-    void profile(const float* images, Index batch, std::span<double> seconds) const;
+    void profile(Inputs inputs, Index batch, std::span<double> seconds) const;
     const std::vector<Step>& steps() const { return steps_; }
 
     const PlanMemory& memory() const { return memory_; }
@@ -66,11 +71,11 @@ private:
     struct Lane;   // the memory of one thread
     struct State;  // of one run
 
-    Frame frame_of(Lane& lane, const float* images, Index count, int threads) const;
+    Frame frame_of(Lane& lane, Inputs inputs, Index first, Index count, int threads) const;
     void run_steps(const Frame& frame) const;
     std::unique_ptr<State> make_state() const;
     void check_memory(Index bytes) const;
-    void run_group(Lane& lane, const float* images, Index first, Index count, int threads,
+    void run_group(Lane& lane, Inputs inputs, Index first, Index count, int threads,
                    std::span<float* const> results) const;
     std::unique_ptr<State> acquire() const;
     void release(std::unique_ptr<State> state) const;
@@ -81,7 +86,7 @@ private:
     std::vector<Step> steps_;
     std::vector<Output> outputs_;
     std::vector<View> output_views_;
-    Shape input_shape_;
+    std::vector<op::Input> inputs_;
     ArenaLayout layout_;
     PlanMemory memory_;
     mutable std::mutex mutex_;  // of the states that wait for their next run

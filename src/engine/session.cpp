@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <set>
 
 #include "cait/error.h"
 #include "engine/plan.h"
+#include "graph/match_inputs.h"
 #include "models/catalogue.h"
 #include "system/cpu_limit.h"
 #include "system/file_guard.h"
@@ -32,21 +35,12 @@ std::size_t first_non_finite(std::span<const float> values) {
     return values.size();
 }
 
-void check_images(const Tensor& images, const Shape& expected) {
-    const bool fits = images.defined() && images.dtype() == DType::f32 &&
-                      images.shape().rank() == 4 && images.shape()[0] >= 0 &&
-                      images.shape() == expected.with_batch(images.shape()[0]);
-    if (!fits)
-        throw Error(fmt::format(
-            "[input] expected float32 images {}, found {}", expected.to_string(),
-            images.defined()
-                ? fmt::format("{} {}", name_of(images.dtype()), images.shape().to_string())
-                : std::string("none")));
-    if (images.shape()[0] == 0) throw Error("[input] expected at least one image, found none");
-    const std::size_t bad = first_non_finite(images.floats());
-    if (bad < images.floats().size())
+// Where a NaN came from is told here, not by a result that is one.
+void check_finite(const op::Input& input, const Tensor& tensor) {
+    const std::size_t bad = first_non_finite(tensor.floats());
+    if (bad < tensor.floats().size())
         throw Error(fmt::format("[input] image {}: expected finite values, found {}",
-                                bad / std::size_t(expected.count()), images.floats()[bad]));
+                                bad / std::size_t(input.shape.count()), tensor.floats()[bad]));
 }
 
 }  // namespace
@@ -58,7 +52,13 @@ struct Session::State {
     std::shared_ptr<engine::WeightStore> store;
     std::shared_ptr<kernels::ThreadPool> pool;
     std::mutex compiling, mutex;
-    std::map<std::vector<std::string>, std::shared_ptr<const engine::Plan>> plans;
+    // A plan is for a set of taps, in whatever order they were named, and an image size.
+    struct Key {
+        std::set<std::string> taps;
+        std::int64_t height = 0, width = 0;
+        auto operator<=>(const Key&) const = default;
+    };
+    std::map<Key, std::shared_ptr<const engine::Plan>> plans;
     std::shared_ptr<const engine::Plan> last;
 
     State(const Model& of, const SessionOptions& with)
@@ -68,26 +68,52 @@ struct Session::State {
           store(std::make_shared<engine::WeightStore>(with.cache)),
           pool(std::make_shared<kernels::ThreadPool>(threads)) {}
 
-    std::shared_ptr<const engine::Plan> find(const std::vector<std::string>& taps) {
+    // At the model's own size.
+    Key key_of(const std::vector<std::string>& taps) const {
+        const ImageSize size = model.spec().architecture->common().image_size;
+        Key key{{taps.begin(), taps.end()}, size.height, size.width};
+        if (taps.empty()) key.taps = {default_tap(model.spec())};
+        return key;
+    }
+
+    // At the size of the images. Where weights belong to positions in the image it stays the
+    // model's own, and the images are refused later.
+    Key key_of(const std::vector<std::string>& taps, const NamedInputs<Tensor>& inputs) {
+        const Key own = key_of(taps);
+        Key key = own;
+        for (const auto& [name, tensor] : inputs)
+            if ((name.empty() || name == "images") && tensor.shape().rank() == 4)
+                key = {own.taps, tensor.shape()[2], tensor.shape()[3]};
+        const bool fits =
+            key == own || find(key) || (key.height > 0 && key.width > 0 && !is_bound_to_a_size());
+        return fits ? key : own;
+    }
+
+    bool is_bound_to_a_size() const {
+        using Kind = ParamRole::Kind;
+        return std::ranges::any_of(record(model.spec()).params, [](const ParamSpec& spec) {
+            return spec.role.kind == Kind::position || spec.role.kind == Kind::patch_mixing;
+        });
+    }
+
+    std::shared_ptr<const engine::Plan> find(const Key& key) {
         const std::lock_guard lock(mutex);
-        const auto found = plans.find(taps);
+        const auto found = plans.find(key);
         if (found == plans.end()) return nullptr;
         return last = found->second;
     }
 
-    // Runs of other taps go on while these are prepared.
-    std::shared_ptr<const engine::Plan> plan(const std::vector<std::string>& taps,
-                                             std::size_t memory_limit = 0) {
-        if (auto known = find(taps)) return known;
+    // Runs of other plans go on while this one is prepared.
+    std::shared_ptr<const engine::Plan> plan(const Key& key, std::size_t memory_limit = 0) {
+        if (auto known = find(key)) return known;
         const std::lock_guard one_at_a_time(compiling);  // it takes much memory
-        if (auto known = find(taps)) return known;
-        auto made = compile(taps, memory_limit != 0 ? memory_limit : options.memory_limit);
+        if (auto known = find(key)) return known;
+        auto made = compile(key, memory_limit != 0 ? memory_limit : options.memory_limit);
         const std::lock_guard lock(mutex);
-        return last = plans[taps] = std::move(made);
+        return last = plans[key] = std::move(made);
     }
 
-    std::shared_ptr<const engine::Plan> compile(const std::vector<std::string>& taps,
-                                                std::size_t memory_limit) const {
+    std::shared_ptr<const engine::Plan> compile(const Key& key, std::size_t memory_limit) const {
         const std::size_t limit =
             memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
         const engine::PlanOptions how{.format = kernels::row_of(options.precision).format,
@@ -95,8 +121,10 @@ struct Session::State {
                                       .threads = threads,
                                       .name = model.info().name,
                                       .memory_limit = Index(limit)};
-        auto plan = std::make_shared<engine::Plan>(record(model.spec(), {.taps = taps}),
-                                                   model.weights(), how, store, pool);
+        const RecordOptions wanted{.image_size = ImageSize{key.height, key.width},
+                                   .taps = {key.taps.begin(), key.taps.end()}};
+        auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted), model.weights(),
+                                                   how, store, pool);
         store->save();
         // Weights that were packed are read no more.
         for (const auto& [name, tensor] : model.weights())
@@ -112,24 +140,35 @@ Session::Session(const Model& model, const SessionOptions& options)
 }
 
 void Session::prepare(const std::vector<std::string>& taps, std::size_t memory_limit) const {
-    state_->plan(taps, memory_limit);
+    state_->plan(state_->key_of(taps), memory_limit);
 }
 
 void Session::forget(const std::vector<std::string>& taps) const {
-    std::shared_ptr<const engine::Plan> ended;  // after the lock
+    std::vector<std::shared_ptr<const engine::Plan>> ended;  // after the lock
+    const State::Key key = state_->key_of(taps);
     const std::lock_guard lock(state_->mutex);
-    const auto found = state_->plans.find(taps);
-    if (found == state_->plans.end()) return;
-    ended = std::move(found->second);
-    state_->plans.erase(found);
-    if (state_->last == ended) state_->last.reset();
+    for (auto plan = state_->plans.begin(); plan != state_->plans.end();) {
+        if (plan->first.taps != key.taps) {
+            ++plan;
+            continue;
+        }
+        if (state_->last == plan->second) state_->last.reset();
+        ended.push_back(std::move(plan->second));
+        plan = state_->plans.erase(plan);
+    }
 }
 
-std::map<std::string, Tensor> Session::run(const Tensor& images,
+std::map<std::string, Tensor> Session::run(const NamedInputs<Tensor>& inputs,
                                            const std::vector<std::string>& taps) const {
-    const std::shared_ptr<const engine::Plan> plan = state_->plan(taps);
-    check_images(images, plan->input_shape());
-    const std::int64_t batch = images.shape()[0];
+    const std::shared_ptr<const engine::Plan> plan = state_->plan(state_->key_of(taps, inputs));
+    const std::vector<Tensor> tensors = match_inputs(plan->inputs(), inputs, type_of);
+    const std::int64_t batch = tensors.at(0).shape()[0];
+    if (batch == 0) throw Error("[input] expected at least one image, found none");
+    std::vector<const float*> sources;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        check_finite(plan->inputs()[i], tensors[i]);
+        sources.push_back(tensors[i].floats().data());
+    }
     std::map<std::string, Tensor> results;
     std::vector<float*> targets;
     for (const engine::Plan::Output& output : plan->outputs()) {
@@ -137,9 +176,14 @@ std::map<std::string, Tensor> Session::run(const Tensor& images,
         tensor = Tensor::empty(DType::f32, output.shape.with_batch(batch));
         targets.push_back(tensor.mutable_floats().data());
     }
-    plan->run(images.floats().data(), batch, targets);
+    plan->run(sources, batch, targets);
     check_mapped_files();  // weights that were read when the plan was made, or just now
     return results;
+}
+
+std::size_t Session::plans() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->plans.size();
 }
 
 std::vector<std::string> Session::notes() const {
@@ -159,7 +203,7 @@ SessionMemory Session::memory() const {
 SessionMemory Session::memory(const std::vector<std::string>& taps) const {
     const std::lock_guard lock(state_->mutex);
     SessionMemory memory{.weights = std::size_t(state_->store->byte_size()), .activations = 0};
-    if (const auto found = state_->plans.find(taps); found != state_->plans.end())
+    if (const auto found = state_->plans.find(state_->key_of(taps)); found != state_->plans.end())
         memory.activations = std::size_t(found->second->memory().total);
     return memory;
 }

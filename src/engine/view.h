@@ -13,10 +13,10 @@ namespace cait::engine {
 using kernels::Index;
 
 struct View {
-    enum class Memory { images, fixed, buffer };
+    enum class Memory { input, fixed, buffer };
 
     Memory memory = Memory::buffer;
-    std::size_t buffer = 0;        // number of the buffer
+    std::size_t buffer = 0;        // number of the buffer, or of the input
     const float* fixed = nullptr;  // where values stand that are no buffer of the plan: weights
     Index offset = 0;              // elements from the start of an image's part
     Index image_step = 0;          // elements from one image to the next; 0: the same for all

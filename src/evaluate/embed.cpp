@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cait/error.h"
+#include "data/file_dataset.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/flip_executor.h"
 #include "models/catalogue.h"
@@ -45,13 +46,22 @@ std::size_t columns_of(const Tensor& values, const std::string& tap) {
 
 }  // namespace
 
+DatasetPtr unlabelled_images(const std::vector<std::string>& files) {
+    FileList list;
+    list.files = files;
+    return make_file_dataset("images", std::move(list));
+}
+
 Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& dataset,
                 const EmbedOptions& options) {
     const FlipExecutor both(executor);
     const Executor& runs = options.flip ? static_cast<const Executor&>(both) : executor;
     const std::unique_ptr<Loader> loader = evaluation_loader(
         dataset, model.preprocessing(), model.spec().architecture->common().image_size,
-        {.batch = options.batch, .threads = options.threads, .skip_bad = options.skip_bad});
+        {.batch = options.batch,
+         .threads = options.threads,
+         .skip_bad = options.skip_bad,
+         .targets = {}});
     std::vector<std::string> taps{options.tap};
     if (options.with_logits && options.tap != kLogitsTap) taps.emplace_back(kLogitsTap);
     Embedding result;
@@ -63,7 +73,6 @@ Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& 
         if (vectors.values.empty()) vectors.values.reserve(dataset->size() * vectors.columns);
         const std::size_t each = values.floats().size() / batch->size;
         for (std::size_t i = 0; i < batch->size; ++i) {
-            if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
             const auto sample = std::size_t(batch->keys[i].sample);
             append(values.floats().subspan(i * each, each), vectors.columns, vectors.values);
             check_finite_values(std::span(vectors.values).last(vectors.columns),

@@ -32,6 +32,9 @@ struct Embedding {
     std::vector<BadImage> bad;         // images that were left out
 };
 
+// Files that nothing is known about, as a data set.
+DatasetPtr unlabelled_images(const std::vector<std::string>& files);
+
 // Images are decoded in step with computing. Throws UsageError for a tap that gives no vector,
 // NonFiniteLogits where a value is not finite.
 Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& dataset,

@@ -34,11 +34,10 @@ Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loade
     while (const Batch* batch = loader.next()) {
         const Outputs outputs = runs.run(batch->images(), options.taps);
         for (std::size_t i = 0; i < batch->size; ++i) {
-            if (batch->keys[i].copy != 0) continue;  // stands in for an unreadable image
             const auto index = std::size_t(batch->keys[i].sample);
-            const std::vector<std::int64_t> labels = options.labels != nullptr
-                                                         ? options.labels->labels(index)
-                                                         : std::vector{batch->labels[i]};
+            const std::vector<std::int64_t> labels =
+                options.labels != nullptr ? options.labels->labels(index)
+                                          : std::vector{labels_of(batch->targets)[i]};
             result.indices.push_back(index);
             for (const auto& [name, logits] : outputs) {
                 const std::span<const float> row = row_of(logits, i);

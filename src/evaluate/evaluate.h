@@ -21,8 +21,8 @@ struct EvaluateOptions {
     std::function<void(std::size_t images)> progress = {};  // after each batch, with all so far
 };
 
-// The loader goes through the data once (Tail::keep, no shuffle). An image that the loader put in
-// the place of an unreadable one is left out, for it comes in its own place, too.
+// The loader goes through the data once (Tail::keep, no shuffle) and does not replace unreadable
+// images, as evaluation_loader() makes it.
 Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loader,
                     const EvaluateOptions& options = {});
 

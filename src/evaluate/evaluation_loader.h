@@ -14,9 +14,10 @@ namespace cait {
 struct EvaluationLoading {
     std::size_t batch = 32;
     int threads = usable_cores();
-    bool skip_bad = false;  // otherwise the first unreadable image is an Error
+    bool skip_bad = false;  // leaves unreadable images out; otherwise the first one is an Error
     double max_bad = 0.05;  // of all images; more is an Error
-    std::function<void(const BadImage&)> report = {};  // each that is skipped, in order
+    std::function<void(const BadImage&)> report = {};  // each that is left out, in order
+    TargetList targets = {label_target()};             // empty: images without labels
     std::size_t rank = 0, world = 1;                   // the share of one process
 };
 

@@ -17,10 +17,12 @@ Tensor mirrored(const Tensor& images) {
 
 }  // namespace
 
-std::map<std::string, Tensor> FlipExecutor::run(const Tensor& images,
+std::map<std::string, Tensor> FlipExecutor::run(const NamedInputs<Tensor>& inputs,
                                                 const std::vector<std::string>& taps) const {
-    std::map<std::string, Tensor> outputs = executor_.run(images, taps);
-    const std::map<std::string, Tensor> others = executor_.run(mirrored(images), taps);
+    std::map<std::string, Tensor> outputs = executor_.run(inputs, taps);
+    NamedInputs<Tensor> flipped;
+    for (const auto& [name, images] : inputs) flipped[name] = mirrored(images);
+    const std::map<std::string, Tensor> others = executor_.run(flipped, taps);
     for (auto& [name, values] : outputs) {
         const std::span<float> mean = values.mutable_floats();
         const std::span<const float> other = others.at(name).floats();

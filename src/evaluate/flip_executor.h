@@ -10,7 +10,7 @@ public:
     // `executor` must outlive this. For outputs that belong to the whole image, such as logits.
     explicit FlipExecutor(const Executor& executor) : executor_(executor) {}
 
-    std::map<std::string, Tensor> run(const Tensor& images,
+    std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps) const override;
 
 private:

@@ -38,15 +38,15 @@ Tensor fused_by_probability(const Tensor& a, const Tensor& b) {
     return result;
 }
 
-std::map<std::string, Tensor> LateFusionExecutor::run(const Tensor& images,
+std::map<std::string, Tensor> LateFusionExecutor::run(const NamedInputs<Tensor>& inputs,
                                                       const std::vector<std::string>& taps) const {
     std::set<std::string> wanted(taps.begin(), taps.end());
     const bool fuses = wanted.contains("logits");
-    if (!fuses) return executor_.run(images, taps);
+    if (!fuses) return executor_.run(inputs, taps);
     const bool keeps_class = wanted.contains(kClass), keeps_dist = wanted.contains(kDistillation);
     wanted.insert({kClass, kDistillation});
     std::map<std::string, Tensor> outputs =
-        executor_.run(images, std::vector(wanted.begin(), wanted.end()));
+        executor_.run(inputs, std::vector(wanted.begin(), wanted.end()));
     outputs["logits"] = fused_by_probability(outputs.at(kClass), outputs.at(kDistillation));
     if (!keeps_class) outputs.erase(kClass);
     if (!keeps_dist) outputs.erase(kDistillation);

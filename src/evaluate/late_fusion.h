@@ -15,7 +15,7 @@ public:
     explicit LateFusionExecutor(const Executor& executor) : executor_(executor) {}
 
     // "logits" are those of fused_by_probability(); the other outputs are as they were.
-    std::map<std::string, Tensor> run(const Tensor& images,
+    std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps) const override;
 
 private:

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
+#include "evaluate/scores.h"
 #include "models/finite_logits.h"
 
 namespace cait {
@@ -37,16 +38,16 @@ std::size_t bin_of(double confidence) {
     return std::size_t(std::clamp(place, 0.0, double(kReliabilityBins - 1)));
 }
 
-struct Score {
+struct Judged {
     std::int64_t best = 0;  // the likeliest of the right answers
     double confidence = 0;  // probability of the prediction
     double loss = 0;
 };
 
-Score score(std::span<const float> logits, float top, std::span<const std::int64_t> labels) {
+Judged judge(std::span<const float> logits, float top, std::span<const std::int64_t> labels) {
     double sum = 0;  // of exp(logit - top): the softmax's denominator
     for (const float logit : logits) sum += std::exp(double(logit) - double(top));
-    Score result{labels.front(), 1 / sum, 0};
+    Judged result{labels.front(), 1 / sum, 0};
     double right = 0;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         if (before(logits, labels[i], result.best)) result.best = labels[i];
@@ -87,7 +88,7 @@ std::int64_t Metrics::add(std::size_t index, std::span<const float> logits,
         if (label < 0 || label >= std::int64_t(classes()))
             throw Error(fmt::format("image {}: expected a label below {}, found {}", index,
                                     classes(), label));
-    const Score found = score(logits, *top, labels);
+    const Judged found = judge(logits, *top, labels);
     const bool correct = found.best == predicted;
     const std::int64_t label = correct ? predicted : labels.front();
 
@@ -150,6 +151,11 @@ void Metrics::merge(const Metrics& other) {
     for (const auto& [pair, count] : other.confusions_) confusions_[pair] += count;
     const std::vector<Mistake> mistakes = other.worst_;  // a copy: `other` may be this one
     for (const Mistake& mistake : mistakes) keep(mistake);
+}
+
+Scores Metrics::scores() const {
+    return {make_score("top1", top1()), make_score("top5", top5()), make_score("loss", loss()),
+            make_score("ece", ece())};
 }
 
 double Metrics::ece() const {

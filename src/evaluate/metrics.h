@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cait/scores.h"
 #include "models/top_answers.h"
 
 namespace cait {
@@ -76,6 +77,7 @@ public:
     double loss() const { return images_ == 0 ? 0 : loss_sum_ / double(images_); }
     // Expected calibration error (Guo et al. 2017): how far confidence and accuracy lie apart.
     double ece() const;
+    Scores scores() const;               // top1, top5, loss, ece
     double mean_class_accuracy() const;  // over the classes that have images
 
     // Where an image has several labels it counts for the predicted one if that is among them,

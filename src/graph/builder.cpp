@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cait/error.h"
-#include "graph/infer.h"
 
 namespace cait {
 
@@ -58,24 +57,6 @@ Builder::Scope::~Scope() {
     builder_.attention_ = attention_;
 }
 
-Builder::Scope Builder::scope(std::string_view name) { return {*this, name}; }
-
-Builder::Scope Builder::scope(std::string_view name, std::int64_t index) {
-    return scope(fmt::format("{}.{}", name, index));
-}
-
-Builder::Scope Builder::block_scope(std::string_view name) {
-    return {*this, name, Scope::Part::block};
-}
-
-Builder::Scope Builder::block_scope(std::string_view name, std::int64_t index) {
-    return block_scope(fmt::format("{}.{}", name, index));
-}
-
-Builder::Scope Builder::attention_scope(std::string_view name) {
-    return {*this, name, Scope::Part::attention};
-}
-
 // A model may record its tokens late, yet they are embeddings.
 std::int64_t Builder::layer_of(const ParamRole& role) const {
     using Kind = ParamRole::Kind;
@@ -112,6 +93,10 @@ Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
         shapes.push_back(input.shape());
     }
     try {
+        for (const Value& input : inputs)
+            if (input.dtype() != DType::f32)
+                throw Error(fmt::format("[{}] expected float32, got {} of %{}", op_name(op),
+                                        name_of(input.dtype()), input.id()));
         Shape shape = infer_shape(op, shapes);
         return append(std::move(op), std::move(ids), std::move(shape), where);
     } catch (const Error& error) {
@@ -123,8 +108,10 @@ Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
     }
 }
 
-Value Builder::image(std::int64_t channels, ImageSize size, Location where) {
-    return append(op::Input{}, {}, {Shape::kBatch, channels, size.height, size.width}, where);
+Value Builder::input(std::string_view name, Shape shape, DType dtype, Location where) {
+    if (std::ranges::count(graph_.inputs(), name, &op::Input::name) > 0)
+        throw Error(fmt::format("[input] '{}' is declared twice ({})", name, location_text(where)));
+    return record(op::Input{std::string(name), dtype, std::move(shape)}, {}, where);
 }
 
 Value Builder::param(std::string_view name, Shape shape, Init init, ParamRole role, bool trainable,
@@ -142,66 +129,6 @@ void Builder::leave_out(std::string_view name) {
     graph_.left_out.push_back(fmt::format("{}{}", prefix_, name));
 }
 
-Value Builder::add(Value a, Value b, Location where) { return record(op::Add{}, {a, b}, where); }
-
-Value Builder::mul(Value a, Value b, Location where) { return record(op::Mul{}, {a, b}, where); }
-
-Value Builder::scale(Value x, double factor, double offset, Location where) {
-    return record(op::Scale{factor, offset}, {x}, where);
-}
-
-Value Builder::activation(Value x, op::Activation::Kind kind, Location where) {
-    return record(op::Activation{kind}, {x}, where);
-}
-
-Value Builder::gelu(Value x, Location where) {
-    return activation(x, op::Activation::Kind::gelu, where);
-}
-
-Value Builder::softmax(Value x, std::int64_t axis, Location where) {
-    return record(op::Softmax{axis}, {x}, where);
-}
-
-Value Builder::matmul(Value a, Value b, bool transpose_b, Location where) {
-    return record(op::MatMul{transpose_b}, {a, b}, where);
-}
-
-Value Builder::reshape(Value x, Shape shape, Location where) {
-    return record(op::Reshape{std::move(shape)}, {x}, where);
-}
-
-Value Builder::permute(Value x, std::vector<std::int64_t> order, Location where) {
-    return record(op::Permute{std::move(order)}, {x}, where);
-}
-
-Value Builder::concat(std::initializer_list<Value> parts, std::int64_t axis, Location where) {
-    return record(op::Concat{axis}, parts, where);
-}
-
-Value Builder::slice(Value x, std::int64_t axis, std::int64_t begin, std::int64_t end,
-                     Location where) {
-    return record(op::Slice{axis, begin, end}, {x}, where);
-}
-
-Value Builder::expand(Value x, Location where) { return record(op::Expand{}, {x}, where); }
-
-Value Builder::reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> axes, bool keep,
-                      Location where) {
-    return record(op::Reduce{kind, std::move(axes), keep}, {x}, where);
-}
-
-Value Builder::drop_path(Value x, double rate, Location where) {
-    return training() && rate > 0 ? record(op::DropPath{rate}, {x}, where) : x;
-}
-
-Value Builder::dropout(Value x, double rate, Location where) {
-    return training() && rate > 0 ? record(op::Dropout{rate}, {x}, where) : x;
-}
-
-Value Builder::mix_tokens(Value x, std::int64_t cell, Location where) {
-    return training() && options_.mix_tokens ? record(op::MixTokens{cell}, {x}, where) : x;
-}
-
 Value Builder::linear(Value x, const Affine& params, Location where) {
     if (!params.bias) return record(op::Linear{}, {x, params.weight}, where);
     return record(op::Linear{}, {x, params.weight, params.bias}, where);
@@ -217,31 +144,6 @@ Value Builder::batch_norm(Value x, std::span<const Value> params, op::BatchNorm 
     std::vector<Value> inputs{x};
     inputs.insert(inputs.end(), params.begin(), params.end());
     return record(options, inputs, where);
-}
-
-Value Builder::pool2d(Value x, op::Pool2d options, Location where) {
-    return record(options, {x}, where);
-}
-
-Value Builder::unfold(Value x, op::Unfold options, Location where) {
-    return record(options, {x}, where);
-}
-
-Value Builder::fold(Value x, op::Fold options, Location where) {
-    return record(options, {x}, where);
-}
-
-Value Builder::squeeze_excite(Value x, const Affine& reduce, const Affine& expand, Location where) {
-    return record(op::SqueezeExcite{}, {x, reduce.weight, reduce.bias, expand.weight, expand.bias},
-                  where);
-}
-
-Value Builder::outlook(Value values, Value scores, op::Outlook options, Location where) {
-    return record(options, {values, scores}, where);
-}
-
-Value Builder::layer_norm(Value x, const Affine& params, double epsilon, Location where) {
-    return record(op::LayerNorm{epsilon}, {x, params.weight, params.bias}, where);
 }
 
 namespace {
@@ -263,10 +165,6 @@ Value Builder::attention_map(const AttentionInputs& in, std::int64_t heads, doub
                              Location where) {
     return record(op::AttentionMap{attention_options(in, heads, scale)},
                   with_mixes({in.q, in.k}, in), where);
-}
-
-Value Builder::attention_apply(Value map, Value v, Location where) {
-    return record(op::AttentionApply{}, {map, v}, where);
 }
 
 Value Builder::attention(const AttentionInputs& in, std::int64_t heads, double scale,

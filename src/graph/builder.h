@@ -21,6 +21,7 @@ public:
     Value() = default;
     explicit Value(const Node* node) : node_(node) {}
     const Shape& shape() const { return node_->shape; }
+    DType dtype() const { return dtype_of(node_->op); }
     std::int64_t extent(std::int64_t axis) const { return node_->shape[axis]; }
     std::size_t id() const { return node_->id; }
     const Node& node() const { return *node_; }
@@ -29,8 +30,6 @@ public:
 private:
     const Node* node_ = nullptr;
 };
-
-using Location = std::source_location;
 
 // Weight and bias of a linear map, a normalisation, …
 struct Affine {
@@ -87,16 +86,30 @@ public:
         std::int64_t block_;
         bool attention_;
     };
-    [[nodiscard]] Scope scope(std::string_view name);
-    [[nodiscard]] Scope scope(std::string_view name, std::int64_t index);
+    [[nodiscard]] Scope scope(std::string_view name) { return {*this, name}; }
+    [[nodiscard]] Scope scope(std::string_view name, std::int64_t index) {
+        return scope(numbered(name, index));
+    }
     // A scope that is one block of the network: its parameters are a layer of their own.
-    [[nodiscard]] Scope block_scope(std::string_view name);
-    [[nodiscard]] Scope block_scope(std::string_view name, std::int64_t index);
+    [[nodiscard]] Scope block_scope(std::string_view name) {
+        return {*this, name, Scope::Part::block};
+    }
+    [[nodiscard]] Scope block_scope(std::string_view name, std::int64_t index) {
+        return block_scope(numbered(name, index));
+    }
     // A scope whose parameters exchange between tokens; without a name it adds no prefix.
-    [[nodiscard]] Scope attention_scope(std::string_view name = {});
+    [[nodiscard]] Scope attention_scope(std::string_view name = {}) {
+        return {*this, name, Scope::Part::attention};
+    }
 
     // ---- Leaves
-    Value image(std::int64_t channels, ImageSize size, Location where = Location::current());
+    Value input(std::string_view name, Shape shape, DType dtype = DType::f32,
+                Location where = Location::current());
+    // The input of a model for images.
+    Value image(std::int64_t channels, ImageSize size, Location where = Location::current()) {
+        return input("images", {Shape::kBatch, channels, size.height, size.width}, DType::f32,
+                     where);
+    }
     Value param(std::string_view name, Shape shape, Init init, ParamRole role = {},
                 bool trainable = true, Location where = Location::current());
     // Says that this configuration does without a part, so that files which have it still load.
@@ -105,49 +118,96 @@ public:
     void patch_grid(Grid grid) { graph_.patch_grid = grid; }
 
     // ---- Primitives
-    Value add(Value a, Value b, Location where = Location::current());
-    Value mul(Value a, Value b, Location where = Location::current());
-    Value scale(Value x, double factor, double offset = 0, Location where = Location::current());
-    Value activation(Value x, op::Activation::Kind kind, Location where = Location::current());
-    Value gelu(Value x, Location where = Location::current());
-    Value softmax(Value x, std::int64_t axis = -1, Location where = Location::current());
-    Value matmul(Value a, Value b, bool transpose_b = false, Location where = Location::current());
-    Value reshape(Value x, Shape shape, Location where = Location::current());
-    Value permute(Value x, std::vector<std::int64_t> order, Location where = Location::current());
+    Value add(Value a, Value b, Location where = Location::current()) {
+        return record(op::Add{}, {a, b}, where);
+    }
+    Value mul(Value a, Value b, Location where = Location::current()) {
+        return record(op::Mul{}, {a, b}, where);
+    }
+    Value scale(Value x, double factor, double offset = 0, Location where = Location::current()) {
+        return record(op::Scale{factor, offset}, {x}, where);
+    }
+    Value activation(Value x, op::Activation::Kind kind, Location where = Location::current()) {
+        return record(op::Activation{kind}, {x}, where);
+    }
+    Value gelu(Value x, Location where = Location::current()) {
+        return activation(x, op::Activation::Kind::gelu, where);
+    }
+    Value softmax(Value x, std::int64_t axis = -1, Location where = Location::current()) {
+        return record(op::Softmax{axis}, {x}, where);
+    }
+    Value matmul(Value a, Value b, bool transpose_b = false, Location where = Location::current()) {
+        return record(op::MatMul{transpose_b}, {a, b}, where);
+    }
+    Value reshape(Value x, Shape shape, Location where = Location::current()) {
+        return record(op::Reshape{std::move(shape)}, {x}, where);
+    }
+    Value permute(Value x, std::vector<std::int64_t> order, Location where = Location::current()) {
+        return record(op::Permute{std::move(order)}, {x}, where);
+    }
     Value concat(std::initializer_list<Value> parts, std::int64_t axis,
-                 Location where = Location::current());
+                 Location where = Location::current()) {
+        return record(op::Concat{axis}, parts, where);
+    }
     Value slice(Value x, std::int64_t axis, std::int64_t begin, std::int64_t end,
-                Location where = Location::current());
-    Value expand(Value x, Location where = Location::current());
+                Location where = Location::current()) {
+        return record(op::Slice{axis, begin, end}, {x}, where);
+    }
+    Value expand(Value x, Location where = Location::current()) {
+        return record(op::Expand{}, {x}, where);
+    }
     Value reduce(Value x, op::Reduce::Kind kind, std::vector<std::int64_t> axes, bool keep = false,
-                 Location where = Location::current());
+                 Location where = Location::current()) {
+        return record(op::Reduce{kind, std::move(axes), keep}, {x}, where);
+    }
     // The three that are recorded for training only; x itself where there is nothing to drop or
     // to mix.
-    Value drop_path(Value x, double rate, Location where = Location::current());
-    Value dropout(Value x, double rate, Location where = Location::current());
-    Value mix_tokens(Value x, std::int64_t cell, Location where = Location::current());
+    Value drop_path(Value x, double rate, Location where = Location::current()) {
+        return training() && rate > 0 ? record(op::DropPath{rate}, {x}, where) : x;
+    }
+    Value dropout(Value x, double rate, Location where = Location::current()) {
+        return training() && rate > 0 ? record(op::Dropout{rate}, {x}, where) : x;
+    }
+    Value mix_tokens(Value x, std::int64_t cell, Location where = Location::current()) {
+        return training() && options_.mix_tokens ? record(op::MixTokens{cell}, {x}, where) : x;
+    }
     Value linear(Value x, const Affine& params, Location where = Location::current());
     Value conv2d(Value x, const Affine& params, op::Conv2d options,
                  Location where = Location::current());
 
     Value batch_norm(Value x, std::span<const Value> params, op::BatchNorm options = {},
                      Location where = Location::current());
-    Value pool2d(Value x, op::Pool2d options, Location where = Location::current());
-    Value unfold(Value x, op::Unfold options, Location where = Location::current());
-    Value fold(Value x, op::Fold options, Location where = Location::current());
+    Value pool2d(Value x, op::Pool2d options, Location where = Location::current()) {
+        return record(options, {x}, where);
+    }
+    Value unfold(Value x, op::Unfold options, Location where = Location::current()) {
+        return record(options, {x}, where);
+    }
+    Value fold(Value x, op::Fold options, Location where = Location::current()) {
+        return record(options, {x}, where);
+    }
 
     // ---- Composites
     Value squeeze_excite(Value x, const Affine& reduce, const Affine& expand,
-                         Location where = Location::current());
+                         Location where = Location::current()) {
+        return record(op::SqueezeExcite{},
+                      {x, reduce.weight, reduce.bias, expand.weight, expand.bias}, where);
+    }
     Value outlook(Value values, Value scores, op::Outlook options,
-                  Location where = Location::current());
+                  Location where = Location::current()) {
+        return record(options, {values, scores}, where);
+    }
     Value layer_norm(Value x, const Affine& params, double epsilon,
-                     Location where = Location::current());
+                     Location where = Location::current()) {
+        return record(op::LayerNorm{epsilon}, {x, params.weight, params.bias}, where);
+    }
     // The weights alone, [B, H, Q, K], none of them dropped; v is not needed.
     Value attention_map(const AttentionInputs& inputs, std::int64_t heads, double scale,
                         Location where = Location::current());
     // A map that was computed (and perhaps changed) before, times the values.
-    Value attention_apply(Value map, Value v, Location where = Location::current());
+    Value attention_apply(Value map, Value v, Location where = Location::current()) {
+        return record(op::AttentionApply{}, {map, v}, where);
+    }
     // Recorded as map + apply when `map_tap` (a name such as "self_attention.3") is wanted, and
     // where weights are dropped; the tap shows them before that.
     Value attention(const AttentionInputs& inputs, std::int64_t heads, double scale,
@@ -216,6 +276,9 @@ public:
 private:
     bool is_wanted(std::string_view tap) const;
     Value append(Op op, std::vector<std::size_t> inputs, Shape shape, Location where);
+    static std::string numbered(std::string_view name, std::int64_t index) {
+        return std::string(name) + "." + std::to_string(index);
+    }
     std::string unique_node_name(std::string_view op);
     std::int64_t layer_of(const ParamRole& role) const;
 

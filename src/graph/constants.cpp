@@ -1,4 +1,4 @@
-#include "graph/constants.h"
+#include "graph/passes.h"
 
 #include <fmt/format.h>
 

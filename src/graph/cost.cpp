@@ -2,28 +2,23 @@
 
 #include <algorithm>
 
-#include "graph/fuse.h"
-#include "graph/liveness.h"
+#include "graph/passes.h"
 
 namespace cait {
 
 namespace {
 
-// Only these primitives multiply and add; composites are decomposed before counting.
+// Only primitives multiply and add; composites are decomposed before counting.
 std::int64_t macs_of(const Node& node, const Graph& graph) {
-    const auto input = [&](std::size_t i) -> const Shape& {
-        return graph.node(node.inputs[i]).shape;
-    };
-    return std::visit(Overloaded{
-                          [&](const op::Linear&) { return node.shape.count() * input(1)[1]; },
-                          [&](const op::MatMul&) { return node.shape.count() * input(0)[-1]; },
-                          [&](const op::Conv2d&) {
-                              const Shape& kernel = input(1);
-                              return node.shape.count() * kernel[1] * kernel[2] * kernel[3];
-                          },
-                          [](const auto&) { return std::int64_t{0}; },
-                      },
-                      node.op);
+    std::vector<Shape> inputs;
+    for (const std::size_t input : node.inputs) inputs.push_back(graph.node(input).shape);
+    return std::visit(
+        [&](const auto& op) -> std::int64_t {
+            if constexpr (requires { op.macs(inputs, node.shape); })
+                return op.macs(inputs, node.shape);
+            return 0;
+        },
+        node.op);
 }
 
 // Views and parameters take no activation memory of their own.

@@ -14,46 +14,39 @@ std::string without_row(std::string name, std::int64_t row) {
     return name;
 }
 
+ExpectedTensor::Kind expected_kind(ParamRole::Kind role) {
+    switch (role) {
+        case ParamRole::Kind::class_head: return ExpectedTensor::Kind::class_axis0;
+        case ParamRole::Kind::class_tokens: return ExpectedTensor::Kind::class_tokens;
+        case ParamRole::Kind::class_row: return ExpectedTensor::Kind::class_row;
+        case ParamRole::Kind::position: return ExpectedTensor::Kind::position;
+        case ParamRole::Kind::patch_mixing: return ExpectedTensor::Kind::patch_mixing;
+        default: return ExpectedTensor::Kind::plain;
+    }
+}
+
 }  // namespace
 
 std::vector<ExpectedTensor> expected_tensors(const Graph& graph) {
     std::vector<ExpectedTensor> expected;
     expected.reserve(graph.params.size() + graph.left_out.size());
     for (const ParamSpec& spec : graph.params) {
-        ExpectedTensor tensor;
-        tensor.name = spec.name;
-        tensor.shape = spec.shape;
-        if (spec.role.kind == ParamRole::Kind::class_head)
-            tensor.kind = ExpectedTensor::Kind::class_axis0;
-        if (spec.role.kind == ParamRole::Kind::class_tokens)
-            tensor.kind = ExpectedTensor::Kind::class_tokens;
-        if (spec.role.kind == ParamRole::Kind::class_row) {
-            tensor.kind = ExpectedTensor::Kind::class_row;
-            tensor.stacked = without_row(spec.name, spec.role.row);
-            tensor.row = spec.role.row;
-            tensor.rows = spec.role.rows;
-        }
-        if (spec.role.kind == ParamRole::Kind::position) {
-            tensor.kind = ExpectedTensor::Kind::position;
-            tensor.grid_height = spec.role.grid_height;
-            tensor.grid_width = spec.role.grid_width;
-            tensor.prefix_tokens = spec.role.prefix;
-            tensor.rule = spec.role.rule;
-            tensor.prefix_in_tokens = spec.role.prefix_in_tokens;
-        }
-        if (spec.role.kind == ParamRole::Kind::patch_mixing) {
-            tensor.kind = ExpectedTensor::Kind::patch_mixing;
-            tensor.grid_height = spec.role.grid_height;
-            tensor.grid_width = spec.role.grid_width;
-        }
-        expected.push_back(std::move(tensor));
+        const ParamRole& role = spec.role;
+        const bool is_row = role.kind == ParamRole::Kind::class_row;
+        expected.push_back({.name = spec.name,
+                            .shape = spec.shape,
+                            .kind = expected_kind(role.kind),
+                            .grid_height = role.grid_height,
+                            .grid_width = role.grid_width,
+                            .prefix_tokens = role.prefix,
+                            .rule = role.rule,
+                            .prefix_in_tokens = role.prefix_in_tokens,
+                            .stacked = is_row ? without_row(spec.name, role.row) : "",
+                            .row = role.row,
+                            .rows = role.rows});
     }
-    for (const std::string& name : graph.left_out) {
-        ExpectedTensor part;
-        part.name = name;
-        part.kind = ExpectedTensor::Kind::left_out;
-        expected.push_back(std::move(part));
-    }
+    for (const std::string& name : graph.left_out)
+        expected.push_back({.name = name, .shape = {}, .kind = ExpectedTensor::Kind::left_out});
     return expected;
 }
 

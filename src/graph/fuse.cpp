@@ -1,4 +1,4 @@
-#include "graph/fuse.h"
+#include "graph/passes.h"
 
 #include "graph/builder.h"
 

@@ -111,6 +111,8 @@ struct Graph {
     Grid patch_grid = {};  // of the output "tokens", row by row
 
     const Node& node(std::size_t id) const { return nodes[id]; }
+    // What the outputs take, in the order of recording.
+    std::vector<op::Input> inputs() const;
 };
 
 // The same graph without nodes that no output needs.

@@ -81,4 +81,13 @@ WeightMap initialize(const Graph& graph, std::uint64_t seed) {
     return weights;
 }
 
+const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights) {
+    const auto found = weights.find(spec.name);
+    if (found == weights.end()) throw Error(fmt::format("[param] no weights for '{}'", spec.name));
+    if (found->second.shape() != spec.shape)
+        throw Error(fmt::format("[param] {}: expected {}, found {}", spec.name,
+                                spec.shape.to_string(), found->second.shape().to_string()));
+    return found->second;
+}
+
 }  // namespace cait

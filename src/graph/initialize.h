@@ -11,6 +11,9 @@ namespace cait {
 
 using WeightMap = std::map<std::string, Tensor>;
 
+// Throws Error when there is none, or one of another shape.
+const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights);
+
 // A pure function of (spec, seed): a parameter's values depend on its own name only, so they stay
 // the same when other parameters come or go.
 Tensor initialize(const ParamSpec& spec, std::uint64_t seed);

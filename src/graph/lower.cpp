@@ -1,4 +1,4 @@
-#include "graph/lower.h"
+#include "graph/passes.h"
 
 #include "cait/error.h"
 #include "graph/weight_rewriter.h"

@@ -11,10 +11,9 @@
 
 namespace cait {
 
-// images [B, C, H, W] float32 (none for a graph without an input) and every parameter by name → the
-// named outputs. Composites run as their decomposition. Throws Error for a graph that was recorded
-// for training.
-std::map<std::string, Tensor> run_reference(const Graph& graph, const Tensor& images,
+// Inputs and every parameter by name → the named outputs. Composites run as their decomposition.
+// Throws Error for a graph that was recorded for training.
+std::map<std::string, Tensor> run_reference(const Graph& graph, const NamedInputs<Tensor>& inputs,
                                             const WeightMap& weights);
 
 }  // namespace cait

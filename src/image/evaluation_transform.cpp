@@ -116,15 +116,4 @@ Box EvaluationTransform::seen(std::int64_t image_width, std::int64_t image_heigh
             double(down.start + height) * y};
 }
 
-void EvaluationTransform::apply(const Image& image, EvaluationWorkspace& workspace,
-                                std::span<float> out) const {
-    crop(image, workspace, workspace.cropped);
-    Normaliser(mean, std).apply(workspace.cropped, out);
-}
-
-void EvaluationTransform::apply(const Image& image, std::span<float> out) const {
-    EvaluationWorkspace workspace;
-    apply(image, workspace, out);
-}
-
 }  // namespace cait

@@ -1,9 +1,8 @@
-// What a model is shown when it is evaluated: resize, centre crop and normalise, as timm and
-// torchvision do it.
+// What a model is shown when it is evaluated: resize and centre crop, as timm and torchvision do
+// it. Preparer then normalises the pixels.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "image/image.h"
@@ -50,10 +49,6 @@ struct EvaluationTransform {
     // where crop() pads.
     Box seen(const Image& image) const { return seen(image.width, image.height); }
     Box seen(std::int64_t image_width, std::int64_t image_height) const;
-
-    // `out` is (3, height, width).
-    void apply(const Image& image, EvaluationWorkspace& workspace, std::span<float> out) const;
-    void apply(const Image& image, std::span<float> out) const;
 };
 
 // floor(size / ratio): the side before the crop.

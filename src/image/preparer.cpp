@@ -15,7 +15,8 @@ EvaluationTransform evaluation_transform(const Preprocessing& preprocessing, Ima
 }
 
 void Preparer::operator()(const Image& image, std::span<float> out) {
-    transform_.apply(image, workspace_, out);
+    transform_.crop(image, workspace_, workspace_.cropped);
+    normaliser_.apply(workspace_.cropped, out);
 }
 
 }  // namespace cait

@@ -18,7 +18,9 @@ EvaluationTransform evaluation_transform(const Preprocessing& preprocessing, Ima
 class Preparer {
 public:
     Preparer(const Preprocessing& preprocessing, ImageSize size)
-        : transform_(evaluation_transform(preprocessing, size)) {}
+        : Preparer(evaluation_transform(preprocessing, size)) {}
+    explicit Preparer(const EvaluationTransform& transform)
+        : transform_(transform), normaliser_(transform.mean, transform.std) {}
 
     // `out` is (3, height, width).
     void operator()(const Image& image, std::span<float> out);
@@ -39,6 +41,7 @@ public:
 
 private:
     EvaluationTransform transform_;
+    Normaliser normaliser_;  // its tables are made once, not for every image
     EvaluationWorkspace workspace_;
 };
 

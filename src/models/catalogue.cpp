@@ -81,9 +81,12 @@ std::map<std::string, std::string> ModelSpec::settings() const {
     return result;
 }
 
+std::string default_tap(const ModelSpec& spec) {
+    return spec.architecture->common().classes > 0 ? "logits" : "features";
+}
+
 namespace {
 
-// What a model gives when nobody says what: its logits, or the features of one without classes.
 RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
     if (spec.architecture->common().classes > 0) return options;
     for (const std::string& tap : options.taps)
@@ -92,7 +95,7 @@ RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
                 fmt::format("{}: expected classes for '{}', found none: the model is a backbone; "
                             "set model.classes to give it a head, or ask for features",
                             spec.name, tap));
-    if (options.taps.empty()) options.taps = {"features"};
+    if (options.taps.empty()) options.taps = {default_tap(spec)};
     return options;
 }
 

@@ -48,6 +48,8 @@ ModelSpec configure(const std::string& name, const SettingList& settings = {});
 
 Graph record(const ModelSpec& spec, const RecordOptions& options = {});
 
+// What a model gives when nobody says what: its logits, or the features of one without classes.
+std::string default_tap(const ModelSpec& spec);
 // The names of all taps that the model has.
 std::set<std::string> offered_taps(const ModelSpec& spec);
 

@@ -19,6 +19,7 @@ struct DeitConfig : CommonConfig {
     double mlp_ratio = 4;
     bool distilled = false;
     std::int64_t class_tokens = 1;
+    PositionRule position_resize = PositionRule::plain;
     NormPlace norm_place = NormPlace::pre;
     HeadInput head_input;
     DropoutConfig dropout;
@@ -30,6 +31,9 @@ void bind(Settings& s, DeitConfig& c) {
     s.flag("distilled", c.distilled, "a distillation token and its own head");
     s.integer("class_tokens", c.class_tokens, 1,
               "2: a second class token with a head of its own, taught by the same labels", 2);
+    s.choice("position_resize", c.position_resize,
+             {{"bicubic", PositionRule::plain}, {"bilinear", PositionRule::bilinear}},
+             "how loading fits position embeddings to another image size");
     bind_norm_place(s, c.norm_place);
     bind_head_input(s, c.head_input);
     bind_dropout(s, c.dropout);
@@ -55,7 +59,9 @@ void record(Builder& b, const DeitConfig& c) {
     // Order: class, distillation, patches.
     x = c.distilled ? b.concat({cls, distill_token(b, c.dim, kStd), x}, 1) : b.concat({cls, x}, 1);
     const std::int64_t prefix = c.distilled ? 2 : c.class_tokens;
-    x = b.dropout(add_position(b, x, patch_grid(c.image_size, c.patch), prefix), c.dropout.tokens);
+    x = add_position(b, x, patch_grid(c.image_size, c.patch), prefix, PositionKind::learned,
+                     {.rule = c.position_resize});
+    x = b.dropout(x, c.dropout.tokens);
     output_token_pair(b, 0, x, prefix);
     std::vector<Value> after;  // each block
     for (std::int64_t i = 0; i < c.depth; ++i) {

@@ -16,8 +16,9 @@ class Executor {
 public:
     virtual ~Executor() = default;
 
-    // images [B, C, H, W] float32 → each tap's values, float32; no taps mean the logits.
-    virtual std::map<std::string, Tensor> run(const Tensor& images,
+    // What the model takes, `images` [B, C, H, W] float32, say → each tap's values, float32; no
+    // taps mean the logits.
+    virtual std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                               const std::vector<std::string>& taps) const = 0;
 };
 

@@ -28,7 +28,9 @@ struct ResmlpConfig : CommonConfig {
     ResMlpPool pool = ResMlpPool::average;
     std::int64_t class_layers = 2;
     Communication communication = Communication::linear;
+    PositionKind position = PositionKind::none;
     ResidualConfig residual;
+    bool residual_shift = false;
 };
 
 void bind(Settings& s, ResmlpConfig& c) {
@@ -61,7 +63,13 @@ void bind(Settings& s, ResmlpConfig& c) {
               {"depthwise", Communication::depthwise},
               {"separable", Communication::separable}},
              "how patches exchange: one matrix, not at all, an MLP, or 3x3 convolutions");
+    s.choice("position", c.position,
+             {{"none", PositionKind::none}, {"learned", PositionKind::learned}},
+             "position embedding");
     bind_residual(s, c.residual);
+    s.flag("residual_shift", c.residual_shift,
+           "a learned vector added to each weighted branch: beta of the paper's second Aff, which "
+           "the published weights lack");
 }
 
 void check(const ResmlpConfig& c) {
@@ -133,11 +141,15 @@ Value communicate(Builder& b, Value x, const ResmlpConfig& c) {
     return swapped(b, b.reshape(convolved(b, maps, c.communication), rows.shape()));
 }
 
-// Adds a branch to x under the weight gamma_1 or gamma_2.
+// Adds a branch to x under the weight gamma_1 or gamma_2, with the shift beta_1 or beta_2.
 Value joined(Builder& b, Value x, Value branch, std::string_view gamma, const ResmlpConfig& c,
              double drop_path, std::int64_t ratio_index) {
     const Value scale = branch_weight(b, gamma, c.dim, branch_weight_of(c.residual, c.depth));
-    return weighted_residual(b, x, branch, scale, drop_path, ratio_index);
+    if (!c.residual_shift) return weighted_residual(b, x, branch, scale, drop_path, ratio_index);
+    // The shift is part of the branch, which stochastic depth drops as a whole.
+    const Value shift = b.param(fmt::format("beta_{}", gamma.back()), {c.dim}, Init::zeros());
+    const Value scaled = scale ? b.mul(branch, scale) : branch;
+    return weighted_residual(b, x, b.add(scaled, shift), {}, drop_path, ratio_index);
 }
 
 Value block(Builder& b, std::int64_t index, Value x, const ResmlpConfig& c) {
@@ -174,6 +186,7 @@ Value class_layer(Builder& b, std::int64_t index, Value cls, Value patches, cons
 void record(Builder& b, const ResmlpConfig& c) {
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
+    x = add_position(b, x, patch_grid(c.image_size, c.patch), 0, c.position);
     for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
 
     Value cls;

@@ -1,5 +1,7 @@
 #include "models/top_answers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -23,6 +25,18 @@ std::vector<RankedClass> top_answers(std::span<const float> logits, std::size_t 
     for (std::size_t i = 0; i < count; ++i)
         answers.push_back(
             {order[i], float(std::exp(double(logits[std::size_t(order[i])]) - most) / sum)});
+    return answers;
+}
+
+std::vector<Answer> top_answers(std::span<const float> logits, std::size_t count,
+                                const std::vector<std::string>& names) {
+    std::vector<Answer> answers;
+    for (const RankedClass& ranked : top_answers(logits, count)) {
+        const auto index = std::size_t(ranked.index);
+        answers.push_back({index,
+                           index < names.size() ? names[index] : fmt::format("class {}", index),
+                           ranked.probability});
+    }
     return answers;
 }
 

@@ -9,6 +9,10 @@
 
 namespace cait {
 
+namespace {
+constexpr double kTickGap = 6;  // between the plane and its numbers
+}
+
 std::string chart_number(double value, ChartUnit unit) {
     if (unit == ChartUnit::percent) return fmt::format("{:.3g} %", 100 * value);
     constexpr double kLargestWhole = 1e7;  // steps and the like are not written as 2e+04
@@ -46,22 +50,32 @@ std::vector<double> axis_ticks(double low, double high) {
     return ticks;
 }
 
+double left_for(const ChartAxis& y) {
+    double widest = 0;
+    for (const std::string& text : tick_texts(y.ticks, y.unit))
+        widest = std::max(widest, drawn_width(text));
+    return std::max(ChartPlane::kLeft, widest + kTickGap + 1);
+}
+
 void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y) {
     using P = ChartPlane;
     using Anchor = Drawing::Anchor;
     const std::vector<std::string> y_texts = tick_texts(y.ticks, y.unit);
     for (std::size_t i = 0; i < y.ticks.size(); ++i) {
         const double down = plane.down(y.ticks[i]);
-        drawing.add(Drawing::Path{"grid", {{P::kLeft, down}, {P::kWidth - P::kRight, down}}});
-        drawing.add(Drawing::Text{"tick", {P::kLeft - 6, down + 3.5}, y_texts[i], Anchor::end});
+        drawing.add(Drawing::Path{"grid", {{plane.left(), down}, {P::kWidth - P::kRight, down}}});
+        drawing.add(
+            Drawing::Text{"tick", {plane.left() - kTickGap, down + 3.5}, y_texts[i], Anchor::end});
     }
-    const std::vector<std::string> x_texts =
-        x.texts.empty() ? tick_texts(x.ticks, x.unit) : x.texts;
+    std::vector<std::string> x_texts = x.texts.empty() ? tick_texts(x.ticks, x.unit) : x.texts;
     for (std::size_t i = 0; i < x.ticks.size(); ++i) {
-        constexpr double kHalfLetter = 3.2;  // of the style's font
+        const double at = plane.across(x.ticks[i]);
+        // Names, unlike numbers, may be longer than there is room between two of them.
+        if (!x.texts.empty() && x.ticks.size() > 1)
+            x_texts[i] = fitted_text(
+                x_texts[i], plane.across(x.ticks[1]) - plane.across(x.ticks[0]) - kTickGap);
         // A text that would run out of the drawing ends at its edge.
-        const double at = plane.across(x.ticks[i]), half = kHalfLetter * double(x_texts[i].size());
-        const bool fits = at + half <= P::kWidth;
+        const bool fits = at + drawn_width(x_texts[i]) / 2 <= P::kWidth;
         drawing.add(Drawing::Text{"tick",
                                   {fits ? at : P::kWidth, P::kHeight - P::kBottom + 15},
                                   x_texts[i],

@@ -29,8 +29,10 @@ public:
     static constexpr double kWidth = 420, kHeight = 220;
     static constexpr double kLeft = 46, kRight = 10, kTop = 10, kBottom = 34;
 
-    ChartPlane(ChartRange x, ChartRange y) : x_(x), y_(y) {}
-    double across(double x) const { return kLeft + place(x, x_) * (kWidth - kLeft - kRight); }
+    // `left` is more than kLeft where the numbers beside the plane need it (left_for()).
+    ChartPlane(ChartRange x, ChartRange y, double left = kLeft) : x_(x), y_(y), left_(left) {}
+    double left() const { return left_; }
+    double across(double x) const { return left_ + place(x, x_) * (kWidth - left_ - kRight); }
     double down(double y) const {
         return kHeight - kBottom - place(y, y_) * (kHeight - kTop - kBottom);
     }
@@ -40,6 +42,7 @@ private:
         return range.high > range.low ? (value - range.low) / (range.high - range.low) : 0.5;
     }
     ChartRange x_, y_;
+    double left_;
 };
 
 // 3 to 7 round numbers that cover low to high.
@@ -57,6 +60,7 @@ struct ChartAxis {
     std::string_view label = {};          // of the one across
     std::vector<std::string> texts = {};  // in place of the ticks' numbers
 };
+double left_for(const ChartAxis& y);
 void draw_axes(Drawing& drawing, const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 std::string axes_svg(const ChartPlane& plane, const ChartAxis& x, const ChartAxis& y);
 

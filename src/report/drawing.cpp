@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "image/text/text.h"
 #include "report/html.h"
 
 namespace cait {
@@ -26,10 +27,9 @@ struct SvgWriter {
         return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", path.style, points);
     }
     std::string operator()(const Drawing::Disc& disc) const {
-        return with_title(
-            fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"", disc.style,
-                        disc.centre.x, disc.centre.y, disc.radius),
-            "circle", disc.title);
+        return with_title(fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"",
+                                      disc.style, disc.centre.x, disc.centre.y, disc.radius),
+                          "circle", disc.title);
     }
     std::string operator()(const Drawing::Marks& marks) const {
         std::string places;  // lines of no length, of which the round or square ends are seen
@@ -58,6 +58,19 @@ struct SvgWriter {
 };
 
 }  // namespace
+
+Font font_of(std::string_view style) {
+    if (style == "title") return {14, true};
+    return {style == "on" || style == "off" ? 10 : 11};
+}
+
+double drawn_width(std::string_view text, std::string_view style) {
+    return double(text_width(text, font_of(style)));
+}
+
+std::string fitted_text(std::string_view text, double width, std::string_view style) {
+    return fit_text(text, std::int64_t(width), font_of(style));
+}
 
 void Drawing::add(const Drawing& other, double down) {
     for (Element element : other.elements_) {

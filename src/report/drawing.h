@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "image/image.h"
+#include "image/text/typeface.h"
 #include "report/theme.h"
 
 namespace cait {
@@ -74,7 +76,13 @@ private:
 // "line sN dash" for those of values, "line whisker sN" for thin ones, "dot sN", "cloud cN" and
 // "cloud cN square" with N from 0 to 9 for marks, "key sN" and "key cN" for what a legend begins
 // with, "tick" for small texts, "title" and "strong" for others, "card" for the ground.
-inline constexpr double kTextHeight = 11;  // of "tick", in units of the drawing
+
+// Of a text, in units of the drawing, as the rules of the page's CSS have it. A page is shown in a
+// typeface of the reader's; few of them are wider than ours.
+Font font_of(std::string_view style);
+double drawn_width(std::string_view text, std::string_view style = "tick");
+// Shortened in the middle where that is wider than `width`.
+std::string fitted_text(std::string_view text, double width, std::string_view style = "tick");
 
 // A file of its own, in the reader's light or dark.
 std::string svg_file(const Drawing& drawing, const std::string& title);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "image/codec/encode.h"
-#include "image/draw/draw.h"
+#include "image/text/text.h"
 #include "report/chart_frame.h"
 #include "report/html.h"
 #include "system/atomic_file.h"
@@ -13,7 +13,6 @@ namespace cait {
 namespace {
 
 constexpr double kFigureMargin = 12;
-constexpr double kLetter = 6;  // width of one, in both fonts
 constexpr double kSquare = 10;
 
 std::string key_text(const FigureKey& key) {
@@ -38,9 +37,10 @@ double draw_keys(Drawing& drawing, const std::vector<FigureKey>& keys, double to
     constexpr double kRow = 16, kGap = 18;
     double left = kFigureMargin, base = top;
     for (const FigureKey& key : keys) {
-        const std::string text = key_text(key);
         const double square = key.style.empty() ? 0 : kSquare + 6;
-        const double width = square + double(text_width(text));
+        const std::string text =
+            fitted_text(key_text(key), drawing.width() - 2 * kFigureMargin - square, "strong");
+        const double width = square + drawn_width(text, "strong");
         if (left > kFigureMargin && left + width > drawing.width() - kFigureMargin) {
             left = kFigureMargin;
             base += kRow;
@@ -64,16 +64,19 @@ std::string figure_html(const Figure& figure) {
 }
 
 Drawing whole_drawing(const Figure& figure) {
-    constexpr double kTitle = 34, kLabel = 16;
+    constexpr double kTitle = 34, kTitleLine = 18, kLabel = 16;
+    constexpr std::size_t kMostLines = 3;
+    const double room = figure.drawing.width() - 2 * kFigureMargin;
     Drawing head(figure.drawing.width(), 0);
-    // A title that is too long for the picture is cut there, not in the page.
-    const auto letters = std::size_t((figure.drawing.width() - 2 * kFigureMargin) / kLetter);
-    head.add(Drawing::Text{"title",
-                           {kFigureMargin, 22},
-                           fit_text(figure.title, std::int64_t(letters) * std::int64_t(kLetter))});
-    double height = kTitle;
+    double height = kTitle - kTitleLine;
+    for (const std::string& line :
+         wrap_text(figure.title, std::int64_t(room), font_of("title"), kMostLines)) {
+        head.add(Drawing::Text{"title", {kFigureMargin, height + 6}, line});
+        height += kTitleLine;
+    }
     if (!figure.label.empty()) {
-        head.add(Drawing::Text{"tick", {kFigureMargin, height + 6}, figure.label});
+        head.add(
+            Drawing::Text{"tick", {kFigureMargin, height + 6}, fitted_text(figure.label, room)});
         height += kLabel;
     }
     height = draw_keys(head, figure.keys, height);

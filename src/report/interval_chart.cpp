@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "report/html.h"
-
 namespace cait {
 
 namespace {
@@ -11,7 +9,6 @@ namespace {
 using P = ChartPlane;
 using Anchor = Drawing::Anchor;
 constexpr double kRow = 26, kIntervalTop = 6, kIntervalBottom = 36, kNames = 130;
-constexpr std::size_t kIntervalNameWidth = 20;
 
 void draw_row(Drawing& drawing, const IntervalRow& row, double y, const auto& across) {
     const Spread& spread = row.spread;
@@ -21,7 +18,7 @@ void draw_row(Drawing& drawing, const IntervalRow& row, double y, const auto& ac
         drawing.add(Drawing::Path{style + colour, {{across(from), y}, {across(to), y}}});
     };
     drawing.add(Drawing::Text{
-        "tick", {kNames - 8, y + 3.5}, cut_text(row.name, kIntervalNameWidth), Anchor::end});
+        "tick", {kNames - 8, y + 3.5}, fitted_text(row.name, kNames - 8), Anchor::end});
     line("line whisker ", spread.least, spread.most);
     line("line ", spread.mean - deviation, spread.mean + deviation);
     drawing.add(Drawing::Disc{"dot " + colour, {across(spread.mean), y}, 4.5, ""});

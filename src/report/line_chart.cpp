@@ -33,7 +33,8 @@ Points thinned(const Points& points) {
 
 // "s1" to "s4", then the same dashed.
 std::string series_style(std::size_t index) {
-    return fmt::format("s{}{}", index % kLineColours + 1, index / kLineColours % 2 == 1 ? " dash" : "");
+    return fmt::format("s{}{}", index % kLineColours + 1,
+                       index / kLineColours % 2 == 1 ? " dash" : "");
 }
 
 bool is_there(const std::pair<double, double>& point) {
@@ -103,9 +104,10 @@ Figure line_figure(const LineChart& chart) {
     if (!chart.x_names.empty()) x = {-kMargin, double(chart.x_names.size()) - 1 + kMargin};
     const std::vector<double> y_ticks = axis_ticks(y.low, y.high);
 
-    const ChartPlane plane(x, {y_ticks.front(), y_ticks.back()});
+    const ChartAxis up{y_ticks, chart.unit};
+    const ChartPlane plane(x, {y_ticks.front(), y_ticks.back()}, left_for(up));
     Drawing drawing(ChartPlane::kWidth, ChartPlane::kHeight);
-    draw_axes(drawing, plane, axis_across(chart, x), {y_ticks, chart.unit});
+    draw_axes(drawing, plane, axis_across(chart, x), up);
     for (std::size_t i = 0; i < lines.size(); ++i) draw_line(drawing, plane, lines[i], i, chart);
     return {chart.name, chart.title, chart.y_label, keys_of(chart), std::move(drawing)};
 }

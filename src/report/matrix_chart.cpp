@@ -69,7 +69,7 @@ Figure tile_figure(const std::string& name, const std::string& title, const std:
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const double left = kGap + double(i % columns) * (side + kGap);
         const double top = double(i / columns) * (side + kText + kGap);
-        drawing.add(Drawing::Text{"tick", {left, top + 10}, groups[i].name});
+        drawing.add(Drawing::Text{"tick", {left, top + 10}, fitted_text(groups[i].name, side)});
         const Image& tiles = groups[i].tiles;
         const double height = side * double(tiles.height) / double(tiles.width);
         drawing.add(Drawing::Picture{tiles, left, top + kText, side, std::min(height, side)});

@@ -28,12 +28,7 @@ namespace metric {
 inline constexpr const char* kLoss = "loss";  // train and val
 inline constexpr const char* kLr = "lr";
 inline constexpr const char* kImagesPerSecond = "images_per_second";
-inline constexpr const char* kTop1 = "top1";  // fractions, 0 to 1
-inline constexpr const char* kTop5 = "top5";
-inline constexpr const char* kTop1Ema = "top1_ema";
-inline constexpr const char* kTop5Ema = "top5_ema";
-inline constexpr const char* kLossEma = "loss_ema";
-inline constexpr const char* kEce = "ece";
+inline constexpr const char* kAccuracy = "top1";  // train: 0 to 1; val has the measure's scores
 inline constexpr const char* kEpochLoss = "epoch_loss";  // of training, once at an epoch's end
 inline constexpr const char* kEpochTop1 = "epoch_top1";
 // Seconds since the record before.

@@ -32,8 +32,8 @@ using P = ChartPlane;
 class Labels {
 public:
     void add(Drawing& drawing, const DrawingPoint& point, const std::string& name) {
-        constexpr double kLetter = 6, kHeight = 11, kAway = 7;
-        const double width = kLetter * double(name.size());
+        constexpr double kHeight = 11, kAway = 7;
+        const double width = drawn_width(name);
         const struct {
             double left, base;
         } places[] = {
@@ -111,7 +111,7 @@ Figure point_figure(const PointChart& chart) {
     const ChartAxis up{axis_ticks(y.low, y.high), chart.y_unit};
     x = {across.ticks.front(), across.ticks.back()};
     y = {up.ticks.front(), up.ticks.back()};
-    const P plane(x, y);
+    const P plane(x, y, left_for(up));
     draw_axes(figure.drawing, plane, across, up);
     if (chart.fit) draw_fit(figure, plane, x, y, chart);
 

@@ -1,9 +1,10 @@
 // Drawings as pixels: smooth lines and discs by how far each pixel lies from them, texts in the
-// project's own bitmap font, so that a chart needs no other program to become a picture.
+// program's own typeface, so that a chart needs no other program to become a picture.
 #include <algorithm>
 #include <cmath>
 
 #include "image/draw/draw.h"
+#include "image/text/text.h"
 #include "report/drawing.h"
 
 namespace cait {
@@ -98,17 +99,15 @@ public:
     }
 
     void operator()(const Drawing::Text& text) {
-        constexpr std::int64_t kAboveLine = 7;  // rows of the font above the base line
         const Colour& colour = text.style == "tick" ? theme_.dim : theme_.ink;
-        const std::int64_t width = text_width(text.text, scale_);
+        Font font = font_of(text.style);
+        font.size *= scale_;
+        const std::int64_t width = text_width(text.text, font);
         const std::int64_t back = text.anchor == Drawing::Anchor::end      ? width
                                   : text.anchor == Drawing::Anchor::middle ? width / 2
                                                                            : 0;
-        const std::int64_t left = pixel(text.at.x) - back;
-        const std::int64_t top = pixel(text.at.y) - kAboveLine * scale_;
-        draw_text(image_, left, top, text.text, colour, scale_);
-        if (text.style == "title")  // bold
-            draw_text(image_, left + std::max(1, scale_ / 2), top, text.text, colour, scale_);
+        draw_text(image_, pixel(text.at.x) - back, pixel(text.at.y) - ascent(font), text.text,
+                  colour, font);
     }
 
     void operator()(const Drawing::Picture& picture) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "evaluate/scores.h"
 #include "image/draw/draw.h"
 #include "report/html.h"
 #include "report/line_chart.h"
@@ -40,17 +41,19 @@ std::string recipe_html(const ReportData& data) {
 
 std::string score_table(const char* what, const std::vector<ReportScore>& scores) {
     if (scores.empty()) return {};
-    std::string rows;
-    for (const ReportScore& score : scores)
-        rows += fmt::format(
-            "<tr><th scope=\"row\">{}</th><td class=\"n\">{:.2f} %</td><td class=\"n\">{:.2f} %"
-            "</td><td class=\"n\">{:.4f}</td></tr>\n",
-            html_text(score.name), 100 * score.top1, 100 * score.top5, score.loss);
+    std::string head = fmt::format("<th>{}</th>", what), rows;
+    for (const Score& score : main_scores(scores[0].scores))
+        head += fmt::format("<th class=\"n\">{}</th>", html_text(score.title));
+    for (const ReportScore& row : scores) {
+        rows += fmt::format("<tr><th scope=\"row\">{}</th>", html_text(row.name));
+        for (const Score& score : main_scores(row.scores))
+            rows += fmt::format("<td class=\"n\">{}</td>", score_text(score));
+        rows += "</tr>\n";
+    }
     return fmt::format(
-        "<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>{}</th><th class=\"n\">top-1"
-        "</th><th class=\"n\">top-5</th><th class=\"n\">loss</th></tr></thead>\n<tbody>\n{}</tbody>"
-        "</table></div>\n",
-        what, rows);
+        "<div class=\"scroll\"><table class=\"pairs\"><thead><tr>{}</tr></thead>\n<tbody>\n{}"
+        "</tbody></table></div>\n",
+        head, rows);
 }
 
 }  // namespace

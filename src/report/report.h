@@ -30,7 +30,7 @@ struct ReportMistake {
 // A row of a table of results: a head of the model, or an epoch of a run.
 struct ReportScore {
     std::string name;  // "final epoch (10 of 10)"
-    double top1 = 0, top5 = 0, loss = 0;
+    Scores scores;
 };
 
 // Every part may be left empty, and is then left out of the page. Texts may hold anything.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "evaluate/scores.h"
 #include "report/html.h"
 #include "report/line_chart.h"
 #include "report/report_parts.h"
@@ -11,8 +12,8 @@ namespace cait {
 
 namespace {
 
-void add_series(LineChart& chart, const ReportData& data, const char* kind, const char* value,
-                const char* name) {
+void add_series(LineChart& chart, const ReportData& data, const char* kind,
+                const std::string& value, const std::string& name) {
     ChartSeries series{name, {}};
     for (const MetricsRecord& record : data.records)
         if (const auto found = record.values.find(value);
@@ -33,11 +34,15 @@ std::string report_curves(const ReportData& data) {
     LineChart loss{"Loss", "epoch", ChartUnit::number, false, {}};
     add_series(loss, data, "train", metric::kLoss, "training");
     add_series(loss, data, "val", metric::kLoss, "validation");
-    add_series(loss, data, "val", metric::kLossEma, "validation, EMA");
+    const std::string average(kOfAverage);
+    add_series(loss, data, "val", metric::kLoss + average, "validation, EMA");
     LineChart accuracy{"Accuracy on validation", "epoch", ChartUnit::percent, false, {}};
-    add_series(accuracy, data, "val", metric::kTop1, "top-1");
-    add_series(accuracy, data, "val", metric::kTop1Ema, "top-1, EMA");
-    add_series(accuracy, data, "val", metric::kTop5, "top-5");
+    for (const Score& score : main_scores(known_scores())) {
+        if (score.format != ScoreFormat::percent) continue;
+        const bool first = accuracy.series.empty();
+        add_series(accuracy, data, "val", score.name, score.title);
+        if (first) add_series(accuracy, data, "val", score.name + average, score.title + ", EMA");
+    }
     LineChart rate{"Learning rate", "epoch", ChartUnit::number, true, {}};
     add_series(rate, data, "train", metric::kLr, "learning rate");
     LineChart speed{"Images per second", "epoch", ChartUnit::number, true, {}};

@@ -2,19 +2,18 @@
 
 #include <cmath>
 
+#include "evaluate/scores.h"
+
 namespace cait {
 
 namespace {
 
-double value_of(const MetricsRecord& record, const char* name) {
-    const auto found = record.values.find(name);
-    return found == record.values.end() ? std::nan("") : found->second;
-}
-
-EpochScores result_of(const MetricsRecord& record, bool ema) {
-    return {record.epoch, value_of(record, ema ? metric::kTop1Ema : metric::kTop1),
-            value_of(record, ema ? metric::kTop5Ema : metric::kTop5),
-            value_of(record, ema ? metric::kLossEma : metric::kLoss)};
+EpochScores result_of(const MetricsRecord& record, bool of_average) {
+    return {record.epoch, scores_from([&](const std::string& name) {
+                const auto found =
+                    record.values.find(of_average ? name + std::string(kOfAverage) : name);
+                return found == record.values.end() ? nullptr : &found->second;
+            })};
 }
 
 }  // namespace
@@ -23,15 +22,18 @@ RunResults run_results(std::span<const MetricsRecord> records, const std::string
     RunResults results;
     double best = -INFINITY;
     for (const MetricsRecord& record : records) {
-        if (record.kind != "val" || !record.values.contains(metric::kTop1)) continue;
-        const bool averaged = record.values.contains(metric::kTop1Ema);
-        results.final_epoch = result_of(record, false);
-        if (averaged) results.final_ema = result_of(record, true);
-        const EpochScores found = result_of(record, by == "top1_ema" && averaged);
-        const double value = by == "loss" ? -found.loss : by == "top5" ? found.top5 : found.top1;
-        if (!(value > best)) continue;
-        best = value;
-        results.best = found;
+        if (record.kind != "val") continue;
+        EpochScores plain = result_of(record, false), averaged = result_of(record, true);
+        if (plain.scores.empty()) continue;
+        const bool has_average = !averaged.scores.empty();
+        const EpochScores& found = is_of_average(by) && has_average ? averaged : plain;
+        const Score* followed = find_score(found.scores, without_average(by));
+        if (followed != nullptr && merit(*followed) > best) {
+            best = merit(*followed);
+            results.best = found;
+        }
+        if (has_average) results.final_ema = std::move(averaged);
+        results.final_epoch = std::move(plain);
     }
     return results;
 }

@@ -18,8 +18,8 @@ struct RunResults {
     std::optional<EpochScores> best;
 };
 
-// `by` is what save.best of the recipe names: top1, top5, loss or top1_ema. Of equals the first is
-// the best, as it is for the run that wrote the records.
+// `by` is what save.best of the recipe names: a score, or that of averaged weights. Of equals the
+// first is the best, as it is for the run that wrote the records.
 RunResults run_results(std::span<const MetricsRecord> records, const std::string& by);
 
 }  // namespace cait

@@ -15,11 +15,24 @@ namespace {
 
 constexpr std::size_t kFewest = 3;  // points that make a cloud
 
-std::string spread_cells(const Spread& spread, double scale, const char* unit, int digits) {
+ChartUnit unit_of(const Score& score) {
+    return score.format == ScoreFormat::percent ? ChartUnit::percent : ChartUnit::number;
+}
+
+std::string capitalised(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = char(text[0] - 'a' + 'A');
+    return text;
+}
+
+std::string spread_cells(const SeedResults::Row& row) {
+    const bool percent = row.score.format == ScoreFormat::percent;
+    const double scale = percent ? 100 : 1;
+    const int digits = percent ? 2 : 4;
+    const Spread& spread = row.spread;
     return fmt::format(
         "<td class=\"n\">{:.{}f}{}</td><td class=\"n dim\">{}</td><td class=\"n\">{:.{}f}</td>"
         "<td class=\"n\">{:.{}f}</td>",
-        scale * spread.mean, digits, unit,
+        scale * spread.mean, digits, percent ? " %" : "",
         spread.deviation ? fmt::format("± {:.{}f}", scale * *spread.deviation, digits) : "",
         scale * spread.least, digits, scale * spread.most, digits);
 }
@@ -27,11 +40,12 @@ std::string spread_cells(const Spread& spread, double scale, const char* unit, i
 std::string results_table(const std::vector<SeedResults>& results) {
     std::string rows;
     for (const SeedResults& result : results)
-        rows += fmt::format(
-            "<tr><th scope=\"row\">{0}</th><td>top-1</td>{1}</tr>\n"
-            "<tr><th></th><td>top-5</td>{2}</tr>\n<tr><th></th><td>loss</td>{3}</tr>\n",
-            html_text(result.test), spread_cells(result.top1, 100, " %", 2),
-            spread_cells(result.top5, 100, " %", 2), spread_cells(result.loss, 1, "", 4));
+        for (const SeedResults::Row& row : result.rows)
+            rows += fmt::format("<tr><th{}</th><td>{}</td>{}</tr>\n",
+                                &row == &result.rows[0]
+                                    ? fmt::format(" scope=\"row\">{}", html_text(result.test))
+                                    : ">",
+                                html_text(row.score.title), spread_cells(row));
     if (rows.empty()) return {};
     return fmt::format(
         "<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>test set</th><th></th>"
@@ -48,7 +62,7 @@ std::string runs_table(const SeedStudy& study, const std::vector<SeedResults>& r
     for (std::size_t i = 0; i < study.runs.size(); ++i) {
         rows += fmt::format("<tr><th scope=\"row\">{}</th>", study.runs[i].seed);
         for (const SeedResults& result : results)
-            rows += fmt::format("<td class=\"n\">{:.2f} %</td>", 100 * result.of_runs[i].top1);
+            rows += fmt::format("<td class=\"n\">{}</td>", score_text(result.of_runs[i].scores[0]));
         rows += "</tr>\n";
     }
     return fmt::format(
@@ -66,9 +80,10 @@ std::vector<std::string> seed_names(const SeedStudy& study) {
 std::string distributions(const std::vector<SeedResults>& results) {
     std::string charts;
     for (const SeedResults& result : results) {
+        const Score& shown = result.rows[0].score;
         Histogram chart{
-            cut_text(result.test, 60), "top-1 at the final epoch", ChartUnit::percent, {}};
-        for (const EpochScores& scores : result.of_runs) chart.values.push_back(scores.top1);
+            cut_text(result.test, 60), shown.title + " at the final epoch", unit_of(shown), {}};
+        for (const EpochScores& run : result.of_runs) chart.values.push_back(run.scores[0].value);
         charts += histogram_html(chart);
     }
     return charts;
@@ -78,13 +93,16 @@ std::string distributions(const std::vector<SeedResults>& results) {
 std::string clouds_of_tests(const SeedStudy& study, const std::vector<SeedResults>& results) {
     std::string charts;
     for (std::size_t t = 1; t < results.size() && study.runs.size() >= kFewest; ++t) {
-        ScatterChart chart{fmt::format("Top-1 on {}", cut_text(results[t].test, 60)),
-                           fmt::format("top-1 on {}", cut_text(results[0].test, 60)),
-                           ChartUnit::percent,
-                           {},
-                           seed_names(study)};
+        const Score& shown = results[t].rows[0].score;
+        ScatterChart chart{
+            fmt::format("{} on {}", capitalised(shown.title), cut_text(results[t].test, 60)),
+            fmt::format("{} on {}", shown.title, cut_text(results[0].test, 60)),
+            unit_of(shown),
+            {},
+            seed_names(study)};
         for (std::size_t i = 0; i < study.runs.size(); ++i)
-            chart.points.emplace_back(results[0].of_runs[i].top1, results[t].of_runs[i].top1);
+            chart.points.emplace_back(results[0].of_runs[i].scores[0].value,
+                                      results[t].of_runs[i].scores[0].value);
         charts += scatter_chart_html(chart);
     }
     return charts;
@@ -94,19 +112,20 @@ std::string clouds_of_tests(const SeedStudy& study, const std::vector<SeedResult
 std::string bands(const SeedStudy& study) {
     constexpr std::size_t kEnough = 10;
     const auto epochs = seed_epochs(study);
-    std::string charts =
-        band_chart_html({"Top-1 on validation, all epochs", "epoch", ChartUnit::percent, epochs});
+    const Score shown = leading_score(study);
+    std::string charts = band_chart_html(
+        {capitalised(shown.title) + " on validation, all epochs", "epoch", unit_of(shown), epochs});
     if (epochs.size() < kEnough) return charts;
     const std::size_t last = std::max<std::size_t>(5, epochs.size() / 6);
     return charts + band_chart_html({"The last epochs",
                                      "epoch",
-                                     ChartUnit::percent,
+                                     unit_of(shown),
                                      {epochs.end() - std::ptrdiff_t(last), epochs.end()}});
 }
 
-double top1_at(const SeedRun& run, double epoch) {
+double value_at(const SeedRun& run, const std::string& name, double epoch) {
     for (const MetricsRecord& record : run.records)
-        if (const auto found = record.values.find(metric::kTop1);
+        if (const auto found = record.values.find(name);
             record.kind == "val" && record.epoch == epoch && found != record.values.end())
             return found->second;
     return std::nan("");
@@ -118,6 +137,7 @@ std::string clouds_of_epochs(const SeedStudy& study) {
     const auto epochs = seed_epochs(study);
     if (epochs.size() < 2 || study.runs.size() < kFewest) return {};
     const double last = epochs.back().first;
+    const Score shown = leading_score(study);
     std::string charts;
     double before = 0;
     for (const double share : {1.0 / 2, 5.0 / 6, 29.0 / 30}) {
@@ -125,13 +145,14 @@ std::string clouds_of_epochs(const SeedStudy& study) {
             epochs, {}, [&](const auto& epoch) { return std::fabs(epoch.first - share * last); });
         if (at->first == before || at->first == last) continue;
         before = at->first;
-        ScatterChart chart{fmt::format("Final top-1 by that of epoch {:g}", before),
-                           fmt::format("top-1 at epoch {:g}", before),
-                           ChartUnit::percent,
+        ScatterChart chart{fmt::format("Final {} by that of epoch {:g}", shown.title, before),
+                           fmt::format("{} at epoch {:g}", shown.title, before),
+                           unit_of(shown),
                            {},
                            seed_names(study)};
         for (const SeedRun& run : study.runs)
-            chart.points.emplace_back(top1_at(run, before), top1_at(run, last));
+            chart.points.emplace_back(value_at(run, shown.name, before),
+                                      value_at(run, shown.name, last));
         charts += scatter_chart_html(chart);
     }
     return charts;
@@ -166,7 +187,8 @@ std::string seeds_html(const SeedStudy& study) {
                     charts_of(clouds_of_tests(study, results)));
     body += section("Does an early result foretell the final one?", "Each point is a seed.",
                     charts_of(clouds_of_epochs(study)));
-    body += section("Every run", "Top-1 at the final epoch.", runs_table(study, results));
+    body += section("Every run", capitalised(leading_score(study).title) + " at the final epoch.",
+                    runs_table(study, results));
     body += report_closing(data);
     return page_html(study.title, body);
 }

@@ -1,9 +1,11 @@
 #include "report/seed_study.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "evaluate/scores.h"
 #include "report/run_results.h"
 
 namespace cait {
@@ -12,10 +14,15 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-std::vector<double> values_of(const std::vector<EpochScores>& scores, double EpochScores::*value) {
+SeedResults::Row row_of(const Score& score, const std::vector<EpochScores>& runs) {
     std::vector<double> values;
-    for (const EpochScores& one : scores) values.push_back(one.*value);
-    return values;
+    for (const EpochScores& run : runs) {
+        const Score* own = find_score(run.scores, score.name);
+        values.push_back(own == nullptr ? std::nan("") : own->value);
+    }
+    SeedResults::Row row{score, spread_of(values)};
+    row.score.value = row.spread.mean;
+    return row;
 }
 
 // Nothing where a run lacks it.
@@ -24,9 +31,8 @@ void add(std::string test, const std::vector<std::optional<EpochScores>>& found,
     if (found.empty() || std::ranges::any_of(found, [](const auto& one) { return !one; })) return;
     SeedResults all{.test = std::move(test)};
     for (const auto& one : found) all.of_runs.push_back(*one);
-    all.top1 = spread_of(values_of(all.of_runs, &EpochScores::top1));
-    all.top5 = spread_of(values_of(all.of_runs, &EpochScores::top5));
-    all.loss = spread_of(values_of(all.of_runs, &EpochScores::loss));
+    for (const Score& score : main_scores(all.of_runs[0].scores))
+        all.rows.push_back(row_of(score, all.of_runs));
     results.push_back(std::move(all));
 }
 
@@ -45,10 +51,10 @@ OrderedJson spread_json(const Spread& spread) {
 }
 
 OrderedJson scores_json(const EpochScores& scores) {
-    return {{"epoch", scores.epoch},
-            {"top1", scores.top1},
-            {"top5", scores.top5},
-            {"loss", scores.loss}};
+    OrderedJson json = OrderedJson::object();
+    json["epoch"] = scores.epoch;
+    for (const Score& score : main_scores(scores.scores)) json[score.name] = score.value;
+    return json;
 }
 
 }  // namespace
@@ -56,7 +62,7 @@ OrderedJson scores_json(const EpochScores& scores) {
 std::vector<SeedResults> seed_results(const SeedStudy& study) {
     std::vector<std::optional<EpochScores>> finals, averaged;
     for (const SeedRun& run : study.runs) {
-        const RunResults found = run_results(run.records, "top1");
+        const RunResults found = run_results(run.records, "");
         finals.push_back(found.final_epoch);
         averaged.push_back(found.final_ema);
     }
@@ -72,13 +78,21 @@ std::vector<SeedResults> seed_results(const SeedStudy& study) {
     return results;
 }
 
+Score leading_score(const SeedStudy& study) {
+    for (const SeedRun& run : study.runs)
+        if (const RunResults found = run_results(run.records, ""); found.final_epoch)
+            return found.final_epoch->scores.front();
+    return known_scores().front();
+}
+
 std::vector<std::pair<double, Spread>> seed_epochs(const SeedStudy& study) {
+    const std::string name = leading_score(study).name;
     std::map<double, std::vector<double>> by_epoch;
     for (const SeedRun& run : study.runs)
         for (const MetricsRecord& record : run.records)
-            if (const auto top1 = record.values.find(metric::kTop1);
-                record.kind == "val" && top1 != record.values.end())
-                by_epoch[record.epoch].push_back(top1->second);
+            if (const auto found = record.values.find(name);
+                record.kind == "val" && found != record.values.end())
+                by_epoch[record.epoch].push_back(found->second);
     std::vector<std::pair<double, Spread>> spreads;
     for (const auto& [epoch, values] : by_epoch)
         if (values.size() == study.runs.size()) spreads.emplace_back(epoch, spread_of(values));
@@ -96,13 +110,15 @@ OrderedJson seeds_json(const SeedStudy& study) {
         runs.push_back(
             {{"seed", study.runs[i].seed}, {"folder", study.runs[i].folder}, {"tests", of_tests}});
     }
-    for (const SeedResults& result : results)
-        tests.push_back({{"test", result.test},
-                         {"top1", spread_json(result.top1)},
-                         {"top5", spread_json(result.top5)},
-                         {"loss", spread_json(result.loss)}});
+    for (const SeedResults& result : results) {
+        OrderedJson test = OrderedJson::object();
+        test["test"] = result.test;
+        for (const SeedResults::Row& row : result.rows)
+            test[row.score.name] = spread_json(row.spread);
+        tests.push_back(std::move(test));
+    }
     for (const auto& [epoch, spread] : seed_epochs(study))
-        epochs.push_back({{"epoch", epoch}, {"top1", spread_json(spread)}});
+        epochs.push_back({{"epoch", epoch}, {leading_score(study).name, spread_json(spread)}});
     return {{"requested", study.requested},
             {"at", "final epoch"},
             {"ddof", 1},

@@ -39,14 +39,21 @@ struct SeedStudy {
 struct SeedResults {
     std::string test;
     std::vector<EpochScores> of_runs = {};  // in the order of SeedStudy::runs
-    Spread top1 = {}, top5 = {}, loss = {};
+    struct Row {
+        Score score;  // its value is the mean
+        Spread spread;
+    };
+    std::vector<Row> rows = {};  // of the scores that all runs have
 };
 
 // The validation first, then its averaged weights where there are some, then the test sets; what
 // not all runs have is left out. Empty where there is no run.
 std::vector<SeedResults> seed_results(const SeedStudy& study);
 
-// Spread of the validation's top-1 by epochs done, where all runs have one.
+// The score that charts show: the first of the validation.
+Score leading_score(const SeedStudy& study);
+
+// Its spread on validation by epochs done, where all runs have one.
 std::vector<std::pair<double, Spread>> seed_epochs(const SeedStudy& study);
 
 nlohmann::ordered_json seeds_json(const SeedStudy& study);

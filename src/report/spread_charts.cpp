@@ -86,7 +86,7 @@ std::string histogram_html(const Histogram& chart) {
     if (fits) tallest = std::max(tallest, bell(spread, spread.mean, bin));
     ChartAxis up = axis_around({0, tallest}, ChartUnit::number);
     std::erase_if(up.ticks, [](double tick) { return tick != std::floor(tick); });
-    const P plane(x, {0, std::max(tallest, up.ticks.back())});
+    const P plane(x, {0, std::max(tallest, up.ticks.back())}, left_for(up));
     std::string svg = axes_svg(plane, across, up);
     for (std::size_t i = 0; i < bins; ++i) {
         if (counts[i] == 0) continue;
@@ -120,7 +120,7 @@ std::string band_chart_html(const BandChart& chart) {
     const ChartAxis up = axis_around(y, chart.unit);
     ChartAxis across = axis_around(x, ChartUnit::number, chart.x_label);
     std::erase_if(across.ticks, [&](double tick) { return tick < x.low || tick > x.high; });
-    const P plane(x, span_of(up));
+    const P plane(x, span_of(up), left_for(up));
     std::string svg = axes_svg(plane, across, up);
     svg += area(plane, chart.points, "band", least, most);
     svg += area(plane, chart.points, "band in", below, above);
@@ -143,7 +143,7 @@ std::string scatter_chart_html(const ScatterChart& chart) {
     }
     const ChartAxis across = axis_around(x, chart.unit, chart.x_label),
                     up = axis_around(y, chart.unit);
-    const P plane(span_of(across), span_of(up));
+    const P plane(span_of(across), span_of(up), left_for(up));
     std::string svg = axes_svg(plane, across, up);
     for (std::size_t i = 0; i < chart.points.size(); ++i)
         svg += fmt::format(

@@ -130,18 +130,24 @@ void Service::report_current_fault() noexcept {
     }
 }
 
-std::optional<Response> Service::check_head(const Request& head) {
+void Service::find_route(Request& request) const {
+    Router::Found found = router_.find(request.method, request.path());
+    request.route = found.route;
+    request.words = std::move(found.words);
+}
+
+std::optional<Response> Service::check_head(Request& head) {
     try {
         const std::string* host =
             head.field("host");  // missing in HTTP/1.0, which no browser speaks
         if (host != nullptr && !options_.hosts.allows(*host))
             throw HttpError(421, fmt::format("Host: expected {}, found {}",
                                              options_.hosts.expected(), display_name(*host)));
-        const Router::Found found = router_.find(head.method, head.path());
+        find_route(head);
         if (is_foreign(head)) throw HttpError(403, "Origin: expected this server's own pages");
-        if (!options_.token.empty() && !found.route->is_open && !has_token(head, options_.token))
+        if (!options_.token.empty() && !head.route->is_open && !has_token(head, options_.token))
             throw HttpError(401, "Authorization: expected the bearer token of this server");
-        if (found.route->before_body) found.route->before_body(head, found.words);
+        if (head.route->before_body) head.route->before_body(head);
         return std::nullopt;
     } catch (const HttpError& error) {
         stats_.add(error.status(), seconds_since(head.arrived));
@@ -158,8 +164,8 @@ void Service::handle(std::shared_ptr<Request> request, Reply reply) {
         to(std::move(response));
     };
     try {
-        Router::Found found = router_.find(request->method, request->path());
-        found.route->handler({request, std::move(found.words), counted});
+        if (request->route == nullptr) find_route(*request);  // nobody has checked its head
+        request->route->handler({request, counted});
     } catch (...) {
         counted(response_for(std::current_exception()));
     }

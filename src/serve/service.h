@@ -53,8 +53,8 @@ public:
     Service(std::vector<ModelSource> sources, ServiceOptions options);
     ~Service();
 
-    // Before the body is read. Nothing: go on.
-    std::optional<Response> check_head(const Request& head);
+    // Before the body is read; finds the request's route. Nothing: go on.
+    std::optional<Response> check_head(Request& head);
     // Answers at once, or later from another thread.
     void handle(std::shared_ptr<Request> request, Reply reply);
 
@@ -101,6 +101,7 @@ private:
     void finish(const std::shared_ptr<Task>& task, Outcome outcome);
     void fail(const std::shared_ptr<Task>& task, std::exception_ptr error, bool in_engine);
     Intake intake_of(const std::shared_ptr<Task>& task);
+    void find_route(Request& request) const;
     void load_now();
     void report_current_fault() noexcept;
     std::uint64_t bytes_to_compute(const ServedModel& model, const Work& work) const;

@@ -1,52 +1,12 @@
-// Token labels from files: for every training image a small map of the likeliest classes at each
-// place, as "All Tokens Matter" (Jiang et al. 2021, arXiv 2104.10858) publishes them for ImageNet
-// after "Re-labeling ImageNet" (Yun et al. 2021, arXiv 2101.05022). They are cropped, mirrored and
-// moved along with the image.
+// What the label maps of a batch (data/targets/label_map.h) say of the tokens that the model has.
 #pragma once
 
 #include "train/torch/libtorch.h"
 
-#include <filesystem>
-#include <span>
-
-#include "data/augment/train_transform.h"
-#include "data/dataset.h"
+#include "data/targets/label_map.h"
 #include "graph/graph.h"
 
 namespace cait {
-
-// Of one file: [2, count, height, width], the logits of the `count` likeliest classes and which
-// they are.
-struct LabelMapSize {
-    std::int64_t count = 0;
-    std::int64_t height = 0;
-    std::int64_t width = 0;
-    bool operator==(const LabelMapSize&) const = default;
-};
-
-// Numbers for one image whose tokens lie in `grid`: the map, and what was done to the image.
-std::int64_t label_floats(const LabelMapSize& size, Grid grid);
-
-class LabelMaps {
-public:
-    // The map of DIR/CLASS/NAME.EXTENSION is folder/CLASS/NAME.pt (by torch.save) or .npy. All must
-    // have the size of the first. Throws Error that names the file.
-    LabelMaps(std::filesystem::path folder, DatasetPtr images);
-
-    const LabelMapSize& size() const { return size_; }
-
-    // Those of the image `key.sample`, as `transform` shows it. Thread-safe.
-    void read(const Image& image, const SampleKey& key, const TrainTransform& transform, Grid grid,
-              std::span<float> out) const;
-
-private:
-    std::filesystem::path file_of(std::size_t sample) const;
-    Tensor map_of(std::size_t sample) const;
-
-    std::filesystem::path folder_;
-    DatasetPtr images_;
-    LabelMapSize size_;
-};
 
 struct MapTargets {
     at::Tensor tokens;  // [B, N, K]

@@ -32,7 +32,8 @@ std::int64_t MemoryForecast::peak(std::int64_t images) const {
 MemoryForecast forecast_memory(TrainingStep& step, const Model& model, std::int64_t batch,
                                std::int64_t val_batch) {
     const ModelInfo info = model.info();
-    const std::int64_t image = 3 * 4 * info.image_height * info.image_width;
+    const std::int64_t image =
+        model.spec().architecture->common().channels * 4 * info.image_height * info.image_width;
     // No more than the run itself will have at once: a rehearsal must not be its peak.
     const std::int64_t most = std::clamp<std::int64_t>(batch, 2, 16);
     const auto many = std::clamp<std::int64_t>(

@@ -5,6 +5,7 @@
 
 #include "evaluate/embed.h"
 #include "evaluate/nearest.h"
+#include "train/recipe/objective_rows.h"
 
 namespace cait {
 
@@ -76,10 +77,12 @@ Share gather(Share own, ProcessGroup& group) {
 
 NeighbourJudging neighbour_judging(const Recipe& recipe, int threads,
                                    std::function<void(std::size_t, std::size_t)> progress) {
+    double temperature = recipe.memory.sigma;
+    for (const ObjectiveTerm* term : terms_of(recipe.loss.name))
+        if (term->vote_temperature > 0) temperature = term->vote_temperature;
     return {.tap = recipe.eval.features == "trunk" ? "features" : "projection",
             .neighbours = std::size_t(recipe.eval.neighbours),
-            .temperature = recipe.loss.name == LossKind::dino ? KnnRule::dino().temperature
-                                                              : recipe.memory.sigma,
+            .temperature = temperature,
             .batch = std::size_t(recipe.data.val_batch),
             .threads = threads,
             .progress = std::move(progress)};

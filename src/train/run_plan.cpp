@@ -11,14 +11,16 @@
 #include "data/levels.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
-#include "train/class_weights.h"
+#include "system/isa.h"
 #include "train/cluster_labels.h"
+#include "train/objectives/label_loss.h"
 #include "train/optim/schedule.h"
 #include "train/recipe/recipe_data.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
 #include "train/torch/runtime.h"
 #include "train/training_model.h"
+#include "train/validation.h"
 
 namespace cait {
 
@@ -175,12 +177,18 @@ std::vector<ViewGroup> views_of(const RunPlan& plan) {
     return groups;
 }
 
-// What learning beyond labels has to know of the run and its data.
-void prepare_views(RunPlan& plan) {
-    if (ViewLearning* const views = plan.step->views(); views != nullptr) {
-        plan.step->expect_views(views_of(plan));
-        views->remember(labels_of(*plan.data.train));
-    }
+DataFacts facts_of(const RunPlan& plan) {
+    DataFacts facts{
+        .labels = labels_of(*plan.data.train),
+        .class_weights = class_weights(plan.recipe.loss.class_weights, *plan.data.train),
+        .maps = {},
+        .views = views_of(plan),
+        .targets = training_targets(plan.recipe, plan.data)};
+    if (plan.data.maps) facts.maps = plan.data.maps->size();
+    return facts;
+}
+
+void note_neighbours(RunPlan& plan) {
     if (judged_by_neighbours(plan.recipe) && plan.data.val)
         plan.notes.push_back(
             fmt::format("nothing learns to tell the data's classes apart: validation images are "
@@ -242,17 +250,40 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.size = plan.model.spec().architecture->common().image_size;
     plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
-    plan.step = std::make_unique<TrainingStep>(
-        plan.recipe, plan.model, group, class_weights(recipe.loss.class_weights, *plan.data.train));
-    if (plan.data.maps) {
-        plan.data.tokens = plan.step->token_grid();
-        plan.step->use_label_maps(plan.data.maps->size());
-    }
-    if (const Teacher* teacher = plan.step->teacher(); teacher != nullptr)
-        plan.notes.insert(plan.notes.end(), teacher->notes().begin(), teacher->notes().end());
-    prepare_views(plan);
+    plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
+    plan.data.tokens = plan.step->token_grid();
+    std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
+    note_neighbours(plan);
+    if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
     fit_memory(plan, group);
     return plan;
+}
+
+RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& folder) {
+    const Recipe& recipe = plan.recipe;
+    const ModelInfo info = plan.model.info();
+    const std::int64_t parts = recipe.optim.accumulate;
+    const std::int64_t batch = recipe.data.batch / std::int64_t(plan.place.world);
+    return {.model = info.name,
+            .params = info.params,
+            .image_height = info.image_height,
+            .image_width = info.image_width,
+            .classes = plan.data.train->classes().size(),
+            .train_images = plan.data.train->size(),
+            .val_images = plan.data.val ? plan.data.val->size() : 0,
+            .train_data = recipe.data.train,
+            .val_data = plan.data.val_text,
+            .epochs = plan.epochs,
+            .steps_per_epoch = plan.steps_per_epoch,
+            .batch = recipe.data.batch,
+            .parts = parts,
+            .lr = lr,
+            .threads = at::get_num_threads(),
+            .processes = int(plan.place.world),
+            .precision = recipe.train.precision,
+            .isa = std::string(isa_name(used_isa())),
+            .memory = plan.memory ? plan.memory->peak(batch / parts) : 0,
+            .folder = folder};
 }
 
 }  // namespace cait

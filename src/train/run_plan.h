@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cait/train.h"
 #include "train/memory_forecast.h"
 #include "train/recipe/recipe.h"
 #include "train/run/run_state.h"
@@ -32,5 +33,8 @@ struct RunPlan {
 // for a run that does not fit into the memory.
 RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
                  const std::filesystem::path& folder, ProcessGroup& group);
+
+// What the run is going to do, for people. `lr` is its peak.
+RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& folder);
 
 }  // namespace cait

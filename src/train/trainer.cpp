@@ -6,29 +6,20 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/holdout.h"
 #include "data/levels.h"
-#include "engine/engine_executor.h"
-#include "evaluate/evaluate.h"
-#include "evaluate/evaluation_loader.h"
-#include "kernels/precision_names.h"
-#include "models/catalogue.h"
+#include "data/split.h"
 #include "report/run_results.h"
 #include "system/file_guard.h"
-#include "system/isa.h"
-#include "train/neighbour_judging.h"
+#include "train/objectives/features.h"
 #include "train/optim/schedule.h"
-#include "train/recipe/recipe_file.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_keys.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
 #include "train/run/run_records.h"
-#include "train/run_plan.h"
-#include "train/torch/convert.h"
 #include "train/torch/device.h"
-#include "train/torch/torch_session.h"
-#include "train/views/collapse.h"
+#include "train/validation.h"
 
 namespace cait {
 
@@ -43,10 +34,6 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
     return std::chrono::duration<double>(end - start).count();
 }
 
-Scores scores_of(const Metrics& metrics) {
-    return {metrics.top1(), metrics.top5(), metrics.loss(), metrics.ece()};
-}
-
 class TrainingRun {
 public:
     TrainingRun(const Recipe& recipe, const TrainOptions& options, ProcessGroup& group);
@@ -59,19 +46,15 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
-    bool has_accuracy() const { return has_classifier(recipe().loss.name); }
+    bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::classifier); }
     void end_epoch();
-    std::unique_ptr<Executor> executor_for(const TorchTensors& weights) const;
-    Metrics evaluate(const TorchTensors& weights);
+    void validate_epoch(EpochReport& report);
     void save();
-    bool improves(const Metrics& metrics, const std::optional<Metrics>& ema);
     bool out_of_patience() const;
     bool is_over() const;
-    CheckpointWriter::Facts facts_of(const Metrics& metrics) const;
     int agreed_stop();
     void note_changes(const RunIdentity& before);
     void note(const std::string& text);
-    RunFacts facts() const;
     const Recipe& recipe() const { return plan_.recipe; }
 
     const TrainOptions& options_;
@@ -145,33 +128,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     loader_ = training_loader(
         plan_.recipe, plan_.data, plan_.model.preprocessing(), plan_.size, plan_.place,
         [this](const BadImage& b) { note(fmt::format("skipped {}: {}", b.name, b.reason)); });
-    if (group_.is_main()) options_.observer.start(facts());
-}
-
-RunFacts TrainingRun::facts() const {
-    const ModelInfo info = plan_.model.info();
-    const std::int64_t parts = recipe().optim.accumulate;
-    const std::int64_t batch = recipe().data.batch / group_.world();
-    return {.model = info.name,
-            .params = info.params,
-            .image_height = info.image_height,
-            .image_width = info.image_width,
-            .classes = state_.classes.size(),
-            .train_images = plan_.data.train->size(),
-            .val_images = plan_.data.val ? plan_.data.val->size() : 0,
-            .train_data = recipe().data.train,
-            .val_data = plan_.data.val_text,
-            .epochs = plan_.epochs,
-            .steps_per_epoch = plan_.steps_per_epoch,
-            .batch = recipe().data.batch,
-            .parts = parts,
-            .lr = base_lr_,
-            .threads = at::get_num_threads(),
-            .processes = group_.world(),
-            .precision = recipe().train.precision,
-            .isa = std::string(isa_name(used_isa())),
-            .memory = plan_.memory ? plan_.memory->peak(batch / parts) : 0,
-            .folder = options_.folder};
+    if (group_.is_main()) options_.observer.start(run_facts(plan_, base_lr_, options_.folder));
 }
 
 void TrainingRun::resume(const RunState& saved) {
@@ -219,7 +176,7 @@ void TrainingRun::save_before_failing(const FileChanged& change) {
     loader_.reset();
     forgive_changed_files();
     // The others do not know, so that what is spread over all processes cannot be brought together.
-    if (group_.world() > 1 && plan_.step->views() != nullptr)
+    if (group_.world() > 1 && plan_.step->objective().needs().spread_state)
         throw Error(
             fmt::format("{}; the last checkpoint is intact: go on with cait train --resume {}",
                         change.what(), options_.folder.string()));
@@ -343,68 +300,13 @@ void TrainingRun::record_step(double lr) {
 
 // Named once: from there on nothing is learned, and nobody looks at hundreds of figures.
 void TrainingRun::watch_collapse() {
-    const ViewLearning* const views = plan_.step->views();
-    if (views == nullptr) return;
-    const std::string found = views->collapse(parts_);
+    const std::string found = plan_.step->objective().collapse(parts_);
     if (!found.empty() && collapse_.empty())
         note(
             fmt::format("the run has collapsed by step {}: {}; lower optim.lr, or raise "
                         "target.momentum or data.batch",
                         state_.step, found));
     collapse_ = found;
-}
-
-// The engine where the weights are on the CPU, else LibTorch on their device.
-std::unique_ptr<Executor> TrainingRun::executor_for(const TorchTensors& weights) const {
-    std::map<std::string, Tensor> shared;
-    at::Device device = at::kCPU;
-    for (const auto& [name, tensor] : weights) {
-        device = tensor.device();
-        shared[name] = share_torch(tensor.detach().cpu().contiguous());
-    }
-    const Model model = plan_.model.with_weights(std::move(shared));
-    const Precision precision = precision_of(recipe().train.precision);
-    if (device.is_cpu())
-        return std::make_unique<EngineExecutor>(
-            model, SessionOptions{.precision = precision,
-                                  .threads = at::get_num_threads(),
-                                  .batch = std::size_t(recipe().data.val_batch)});
-    return make_torch_session(model, precision, device.str());
-}
-
-Metrics TrainingRun::evaluate(const TorchTensors& weights) {
-    const auto loader = evaluation_loader(plan_.data.val, plan_.model.preprocessing(), plan_.size,
-                                          {.batch = std::size_t(recipe().data.val_batch),
-                                           .threads = plan_.place.threads,
-                                           .rank = plan_.place.rank,
-                                           .world = plan_.place.world});
-    const std::size_t share = plan_.data.val->size() / plan_.place.world;
-    EvaluateOptions options;
-    options.progress = [&](std::size_t done) { options_.observer.evaluating(done, share); };
-    const std::unique_ptr<Executor> executor = executor_for(weights);
-    if (judged_by_neighbours(recipe()))
-        return judge_by_neighbours(
-            *executor, plan_.model, {plan_.data.known, plan_.data.val},
-            neighbour_judging(recipe(), plan_.place.threads, options_.observer.evaluating), group_);
-    Metrics metrics = cait::evaluate(*executor, state_.classes.size(), *loader, options).metrics;
-    if (group_.world() == 1) return metrics;
-    const std::vector<std::byte> packed = metrics.pack();
-    Metrics all(state_.classes.size());
-    for (const std::string& part :
-         group_.all_gather({reinterpret_cast<const char*>(packed.data()), packed.size()}))
-        all.merge(Metrics::unpack(std::as_bytes(std::span(part))));
-    return all;
-}
-
-bool TrainingRun::improves(const Metrics& metrics, const std::optional<Metrics>& ema) {
-    const std::string& by = recipe().save.best;
-    double value = metrics.top1();
-    if (by == "top5") value = metrics.top5();
-    if (by == "loss") value = -metrics.loss();
-    if (by == "top1_ema" && ema) value = ema->top1();
-    if (state_.best.any && value <= state_.best.value) return false;
-    state_.best = {value, state_.position.epoch, true};
-    return true;
 }
 
 // Only a validation can tell: between two of them no epoch is known to be worse.
@@ -419,12 +321,30 @@ bool TrainingRun::is_over() const {
     return state_.position.epoch >= plan_.epochs || out_of_patience();
 }
 
-CheckpointWriter::Facts TrainingRun::facts_of(const Metrics& metrics) const {
-    return {{"top1", fmt::format("{:.4f}", metrics.top1())},
-            {"top5", fmt::format("{:.4f}", metrics.top5())},
-            {"val_loss", fmt::format("{:.4f}", metrics.loss())},
-            {"val_data", plan_.data.val_text},
-            {"val_images", std::to_string(metrics.images())}};
+// The weights as they are, and their average where there is one.
+void TrainingRun::validate_epoch(EpochReport& report) {
+    const TorchTensors weights = plan_.step->weights(), average = plan_.step->ema_weights();
+    const auto& progress = options_.observer.evaluating;
+    const Metrics metrics = validate(plan_, weights, group_, progress);
+    std::optional<Metrics> of_average;
+    if (!average.empty()) of_average = validate(plan_, average, group_, progress);
+    report.val = metrics.scores();
+    if (of_average) report.val_ema = of_average->scores();
+    const Scores averaged = report.val_ema.value_or(Scores());
+    report.best = improves(recipe(), *report.val, averaged, state_.position.epoch, state_.best);
+    if (records_)
+        records_->validation(state_, double(state_.position.epoch), *report.val, averaged);
+    const bool shows_average = of_average && is_of_average(recipe().save.best);
+    shown_ = shows_average ? *of_average : metrics;
+    if (checkpoints_) {
+        using Facts = CheckpointWriter::Facts;
+        checkpoints_->set_scores(validation_facts(metrics, plan_.data),
+                                 of_average ? validation_facts(*of_average, plan_.data) : Facts());
+        if (report.best)
+            checkpoints_->save_best(shows_average ? average : weights, state_,
+                                    plan_.steps_per_epoch);
+    }
+    best_on_disk_ = state_.best;
 }
 
 void TrainingRun::end_epoch() {
@@ -447,25 +367,7 @@ void TrainingRun::end_epoch() {
     recorded_ = {};
 
     const bool due = done % std::uint64_t(recipe().eval.every) == 0 || done == plan_.epochs;
-    const TorchTensors ema = plan_.step->ema_weights();
-    if (plan_.data.val && due) {
-        const Metrics metrics = evaluate(plan_.step->weights());
-        std::optional<Metrics> of_ema;
-        if (!ema.empty()) of_ema = evaluate(ema);
-        report.val = scores_of(metrics);
-        if (of_ema) report.val_ema = scores_of(*of_ema);
-        report.best = improves(metrics, of_ema);
-        if (records_) records_->validation(state_, double(done), metrics, of_ema);
-        const bool shows_ema = of_ema && recipe().save.best == "top1_ema";
-        if (checkpoints_)
-            checkpoints_->set_scores(facts_of(metrics),
-                                     of_ema ? facts_of(*of_ema) : CheckpointWriter::Facts());
-        shown_ = shows_ema ? *of_ema : metrics;
-        if (checkpoints_ && report.best)
-            checkpoints_->save_best(shows_ema ? ema : plan_.step->weights(), state_,
-                                    plan_.steps_per_epoch);
-        best_on_disk_ = state_.best;
-    }
+    if (plan_.data.val && due) validate_epoch(report);
     save();
     if (records_) records_->report(recipe(), plan_.model, shown_ ? &*shown_ : nullptr, plan_.data);
     if (group_.is_main()) options_.observer.epoch(report);
@@ -495,21 +397,6 @@ TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const Worl
     group_options.resume = "cait train --resume " + options.folder.string();
     ProcessGroup group(world, group_options);
     return TrainingRun(recipe, options, group).run();
-}
-
-TrainOutcome train(const TrainRequest& request) {
-    if (request.folder.empty()) throw UsageError("train: expected a folder for the run");
-    Recipe recipe = request.resume ? read_recipe(RunFiles(Folder::open(request.folder)).recipe())
-                                   : find_recipe(request.recipe);
-    const WorldInfo world = world_from_environment();
-    for (const std::string& note : set_recipe_values(recipe, request.settings))
-        if (world.rank == 0) request.observer.note(note);  // as everything else that a run tells
-    TrainOptions options;
-    options.folder = request.folder;
-    options.resume = request.resume;
-    options.stop = request.stop;
-    options.observer = request.observer;
-    return train(recipe, options, world);
 }
 
 }  // namespace cait

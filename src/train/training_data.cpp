@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "data/holdout.h"
 #include "data/open_dataset.h"
+#include "data/split.h"
 #include "data/statistics.h"
 #include "image/preparer.h"
 #include "train/recipe/batch_mixing.h"
@@ -113,6 +113,16 @@ Sampler training_sampler(const Recipe& recipe, const Dataset& train, const Loade
                     .stretches = train.stretches()});
 }
 
+TargetList training_targets(const Recipe& recipe, const TrainingData& data) {
+    std::optional<SoftLabels> soft;
+    if (mixup_settings(recipe).active())
+        soft = soft_labels(recipe, std::int64_t(data.train->classes().size()));
+    TargetList targets{label_target(soft)};
+    if (data.maps)
+        targets.push_back(label_map_target(data.maps, {data.tokens.height, data.tokens.width}));
+    return targets;
+}
+
 std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
                                         const Preprocessing& preprocessing, ImageSize size,
                                         const LoaderPlace& place,
@@ -120,8 +130,7 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     TrainSettings settings =
         train_settings(recipe, size.height, size.width, preprocessing.mean, preprocessing.std);
     settings.shown = evaluation_transform(preprocessing, size);
-    const TrainTransform transform(settings);
-    const Mixup mixup = mixup_settings(recipe, std::int64_t(data.train->classes().size()));
+    const Mixup mixup = mixup_settings(recipe);
     LoaderOptions options;
     options.height = size.height;
     options.width = size.width;
@@ -130,23 +139,17 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
-    if (data.maps) {
-        const auto read = [=, maps = data.maps, grid = data.tokens](
-                              const Image& image, const SampleKey& key, std::span<float> out) {
-            maps->read(image, key, transform, grid, out);
-        };
-        options.beside = {std::size_t(label_floats(data.maps->size(), data.tokens)), read};
-    }
-    if (mixup.active()) options.finish = batch_mixing(recipe, mixup, size, place.rank);
+    if (mixup.active()) options.mix = batch_mixing(recipe, mixup, size, place.rank);
+    options.targets = training_targets(recipe, data);
     Sampler sampler = training_sampler(recipe, *data.train, place);
     if (recipe.views.name != ViewsKind::none)
         return std::make_unique<Loader>(data.train, std::move(sampler),
                                         view_transform(recipe, settings), options);
     return std::make_unique<Loader>(
         data.train, std::move(sampler),
-        FloatTransform([transform, workspace = TrainWorkspace()](
+        FloatTransform([transform = TrainTransform(settings), workspace = TrainWorkspace()](
                            const Image& image, const SampleKey& key, std::span<float> out) mutable {
-            transform.apply(image, key, workspace, out);
+            return transform.apply(image, key, workspace, out);
         }),
         options);
 }

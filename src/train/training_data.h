@@ -7,9 +7,9 @@
 
 #include "cait/model.h"
 #include "data/loader.h"
+#include "data/targets/label_map.h"
 #include "graph/graph.h"
 #include "system/file_place.h"
-#include "train/label_maps.h"
 #include "train/recipe/recipe.h"
 
 namespace cait {
@@ -44,6 +44,9 @@ struct LoaderPlace {
     int threads = 1;
     Position start = {};
 };
+
+// What the images of a batch are compared with.
+TargetList training_targets(const Recipe& recipe, const TrainingData& data);
 
 std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
                                         const Preprocessing& preprocessing, ImageSize size,

@@ -12,19 +12,13 @@
 #include "models/catalogue.h"
 #include "system/file_guard.h"
 #include "train/bad_tensor.h"
-#include "train/distributed/batch_norm_sync.h"
-#include "train/mix_token.h"
+#include "train/objectives/objective_table.h"
 #include "train/optim/clip.h"
 #include "train/torch/convert.h"
 
 namespace cait {
 
 namespace {
-
-constexpr const char* kWeights = "weights.";
-constexpr const char* kOptimizer = "optimizer.";
-constexpr const char* kEma = "ema.";
-constexpr const char* kViews = "views.";
 
 class Stopwatch {
 public:
@@ -38,25 +32,15 @@ private:
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// The entries whose name starts with `prefix`, without it.
-std::map<std::string, at::Tensor> entries(const std::map<std::string, Tensor>& tensors,
-                                          std::string_view prefix) {
-    std::map<std::string, at::Tensor> result;
-    for (const auto& [name, tensor] : tensors)
-        if (name.starts_with(prefix)) result.emplace(name.substr(prefix.size()), to_torch(tensor));
-    return result;
-}
-
 Mode mode_of(const Recipe& recipe) {
     return recipe.train.mode == "eval" ? Mode::infer : Mode::train;
 }
 
 Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
-                     const std::vector<std::string>& of_labels) {
-    const std::vector<std::string> taps =
-        beyond_labels(recipe.loss.name) ? ViewLearning::taps(recipe, of_labels) : of_labels;
+                     const std::vector<std::string>& taps, ImageSize size) {
     const bool mixes = recipe.augment.mix_tokens > 0;
-    Graph graph = record(spec, {.mode = mode_of(recipe), .mix_tokens = mixes, .taps = taps});
+    Graph graph = record(
+        spec, {.mode = mode_of(recipe), .image_size = size, .mix_tokens = mixes, .taps = taps});
     const auto is_mix = [](const Node& node) {
         return std::holds_alternative<op::MixTokens>(node.op);
     };
@@ -66,51 +50,66 @@ Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
     return graph;
 }
 
-}  // namespace
-
-// A slice of the batch: what goes through the network at once.
-struct TrainingStep::Part {
-    at::Tensor images;   // [n, C, H, W]
-    at::Tensor labels;   // [n]
-    at::Tensor targets;  // [n, classes], where labels are mixed
-    at::Tensor maps;     // [n, floats], where maps label the tokens
-    std::span<const SampleKey> keys;
-    std::uint64_t first_image = 0;  // in the batch of all processes
-    std::int64_t batch = 0;         // images of all parts of this process
-    std::vector<ViewPart::Group> views{};
-    std::uint64_t epoch = 0;
-};
-
-namespace {
-
-// Images begin … begin + size - 1 of all views.
-std::vector<ViewPart::Group> slice(const std::vector<ViewPart::Group>& groups, std::int64_t begin,
-                                   std::int64_t size) {
-    std::vector<ViewPart::Group> result;
-    for (const ViewPart::Group& group : groups) {
-        std::vector<std::int64_t> sizes = group.pixels.sizes().vec();
-        sizes[0] /= group.count;
-        sizes.insert(sizes.begin(), group.count);
-        result.push_back(
-            {group.pixels.view(sizes).narrow(1, begin, size).flatten(0, 1), group.count});
+// Images begin … begin + size - 1 of everything.
+ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64_t size) {
+    ObjectiveBatch part = whole;
+    for (auto& [name, target] : part.targets) target = target.narrow(0, begin, size);
+    part.keys = whole.keys.subspan(std::size_t(begin), std::size_t(size));
+    for (ObjectiveBatch::Views& views : part.views) {
+        std::vector<std::int64_t> sizes = views.pixels.sizes().vec();
+        sizes[0] /= views.count;
+        sizes.insert(sizes.begin(), views.count);
+        views.pixels = views.pixels.view(sizes).narrow(1, begin, size).flatten(0, 1);
     }
-    return result;
+    return part;
+}
+
+TorchTensors target_tensors(const Targets& targets, at::Device device) {
+    TorchTensors tensors;
+    for (const auto& [name, target] : targets) tensors.emplace(name, to_torch(target).to(device));
+    return tensors;
 }
 
 }  // namespace
 
+// A slice of the batch: what goes through the network at once.
+struct TrainingStep::Part {
+    ObjectiveBatch batch;
+    std::uint64_t first_image = 0;  // in the batch of all processes
+    std::int64_t images = 0;        // of all parts of this process
+};
+
 TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGroup& group,
-                           const std::vector<double>& class_weights)
+                           const DataFacts& data)
     : recipe_(recipe),
       group_(group),
       device_(recipe.train.device),
-      loss_(recipe.loss, recipe.distill, model.spec(), class_weights, mode_of(recipe)),
-      executor_(training_graph(recipe, model.spec(), loss_.taps())),
+      objective_(make_objective({.recipe = recipe,
+                                 .model = model,
+                                 .data = data,
+                                 .term = {},
+                                 .group = group,
+                                 .device = device_,
+                                 .mode = mode_of(recipe)})),
+      needs_(objective_->needs()),
       parts_(std::max<std::int64_t>(1, recipe.optim.accumulate)),
-      size_(model.spec().architecture->common().image_size),
+      channels_(model.spec().architecture->common().channels),
+      views_(data.views),
+      targets_(data.targets),
       target_momentum_(recipe.target.momentum) {
-    params_ = make_parameters(executor_.graph(), model.weights(), recipe_, device_);
-    by_name_ = tensors_of(params_);
+    const ImageSize size = model.spec().architecture->common().image_size;
+    if (views_.empty()) views_ = {{1, size.height, size.width, {}}};
+    const auto spec = std::make_shared<const ModelSpec>(
+        ModelSpec{model.spec().name, model.spec().family, model.spec().preset,
+                  model.spec().architecture->clone(), model.spec().head});
+    network_ = std::make_unique<ViewGraphs>(
+        [spec, recipe, taps = objective_->taps()](ImageSize wanted) {
+            return training_graph(recipe, *spec, taps, wanted);
+        },
+        size);
+    const Graph& graph = network_->own().graph();
+    params_ = make_parameters(graph, model.weights(), recipe_, device_);
+    by_name_ = cait::tensors_of(params_);
     std::vector<at::Tensor> trained;
     for (const TrainParam& param : params_) {
         if (param.statistic) statistics_.push_back(param.value);
@@ -119,113 +118,68 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
     optimizer_ = make_optimizer(recipe_.optim, params_);
     if (recipe_.train.ema > 0)
         ema_ = std::make_unique<Ema>(recipe_.train.ema, recipe_.train.ema_warmup, params_);
-    if (recipe_.distill.kind != Distillation::none)
-        teacher_ = std::make_unique<Teacher>(recipe_.distill, model.spec(),
-                                             precision_of(recipe_.train.precision), device_,
-                                             model.preprocessing(), model.classes());
-    if (beyond_labels(recipe_.loss.name))
-        views_ = std::make_unique<ViewLearning>(recipe_, model.spec(), executor_, params_, group_,
-                                                device_);
+    objective_->start(graph, params_);
     if (group_.world() > 1) sync_ = std::make_unique<GradientSync>(trained, group_);
 }
 
 EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) const {
     EvaluateContext context;
-    context.mode = executor_.graph().mode;
+    context.mode = mode_of(recipe_);
     context.frozen = recipe_.train.tune == Tune::head;
     context.precision = precision_of(recipe_.train.precision);
     context.seed = std::uint64_t(recipe_.train.seed);
     context.step = step;
     context.first_image = part.first_image;
     context.image_stride = std::uint64_t(group_.world());
-    context.pass_rows = std::uint64_t(part.labels.size(0));
-    context.pass_images = std::uint64_t(part.batch);
+    context.pass_rows = std::uint64_t(part.batch.size());
+    context.pass_images = std::uint64_t(part.images);
     context.memory = memory_;
     context.weights_version = weights_version_;
-    if (views_ && group_.world() > 1)
+    if (needs_.shared_batch_norms && group_.world() > 1)
         context.sum_over_processes = [this](at::Tensor& sums) { group_.all_reduce_sum(sums); };
-    if (given_.token_box) {
-        context.token_box = given_.token_box(step);
-    } else if (recipe_.augment.mix_tokens > 0) {
-        // One box for all images that go through the network at once, as in the official code.
-        RandomStream random(context.seed,
-                            stable_hash("mix_tokens") ^ (step << 24) ^ context.first_image);
-        context.token_box =
-            draw_token_box(recipe_.augment.mix_tokens, executor_.graph().patch_grid, random);
-    }
+    objective_->before_pass(context);
     return context;
 }
 
-// With cosub two passes, which differ in what stochastic depth leaves out.
-at::Tensor TrainingStep::images_of(const Part& part) const {
-    if (!part.views.empty()) return part.views[0].pixels;
-    return recipe_.loss.cosub ? at::cat({part.images, part.images}) : part.images;
+at::Tensor TrainingStep::pixels_of(const ObjectiveBatch::Views& views) const {
+    return needs_.passes == 1 ? views.pixels : views.pixels.repeat({needs_.passes, 1, 1, 1});
 }
 
 LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
-    LossInput input;
     const EvaluateContext context = context_of(part, step);
-    if (views_)
-        return views_->forward(
-            {.groups = part.views, .labels = part.labels, .keys = part.keys, .epoch = part.epoch},
-            by_name_, context, loss_);
-    input.take(executor_.run(images_of(part), by_name_, context));
-    input.labels = part.labels;
-    input.targets = part.targets;
-    if (recipe_.augment.mix_tokens > 0)
-        input.exchanged = exchanged_share(context.token_box, token_grid());
-    label_tokens(part, input);
-    if (teacher_ && recipe_.distill.kind != Distillation::tokens)
-        input.teacher = teacher_->logits(part.images, part.keys);
-    return loss_(input);
-}
-
-void TrainingStep::label_tokens(const Part& part, LossInput& input) {
-    if (maps_ || given_.token_labels) {
-        const MapTargets labels = given_.token_labels
-                                      ? given_.token_labels()
-                                      : map_targets(part.maps, *maps_, token_grid(),
-                                                    loss_.classes(), recipe_.loss.smoothing);
-        input.token_targets = labels.tokens.to(device_);
-        input.map_targets = labels.images.to(device_);
-    } else if (recipe_.distill.kind == Distillation::tokens) {
-        const Teacher::TokenLabels labels = teacher_->token_labels(part.images, token_grid());
-        input.token_targets = labels.tokens;
-        input.map_targets = labels.images;
+    EvaluateContext pass = context;
+    std::vector<TorchTensors> outputs;
+    for (const ObjectiveBatch::Views& views : part.batch.views) {
+        outputs.push_back(network_->run(pixels_of(views), by_name_, pass));
+        if (!needs_.every_view) break;
+        // Stochastic depth has numbers for each view of each image.
+        pass.first_image += std::uint64_t(views.count) * pass.pass_images * pass.image_stride;
     }
+    return objective_->loss(outputs, part.batch, context);
 }
 
 std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
-    std::string found =
-        first_bad_tensor(executor_, images_of(part), by_name_, context_of(part, step));
-    if (!found.empty()) return found;
-    if (teacher_ && recipe_.distill.kind != Distillation::tokens &&
-        !is_finite(teacher_->logits(part.images, part.keys)))
-        return "the logits of the teacher, " + teacher_->name();
-    return "the loss";
+    std::string found = first_bad_tensor(network_->own(), pixels_of(part.batch.views[0]), by_name_,
+                                         context_of(part, step));
+    if (found.empty()) found = objective_->first_bad(part.batch);
+    return found.empty() ? "the loss" : found;
 }
 
 // Where a loader makes no views, the image itself is the only one.
-std::vector<ViewPart::Group> TrainingStep::groups_of(const Batch& batch) const {
-    if (!views_) return {};
-    if (batch.views.empty()) return {{to_torch(batch.images()).to(device_), 1}};
-    std::vector<ViewPart::Group> groups;
-    for (const ViewGroup& group : batch.views) {
-        const std::int64_t rows = group.count * std::int64_t(batch.size);
-        const std::int64_t channels =
-            std::int64_t(group.pixels.size()) / (rows * group.height * group.width);
-        // Nobody writes to a batch that is trained on.
-        auto* pixels = const_cast<float*>(group.pixels.data());
-        groups.push_back(
-            {at::from_blob(pixels, {rows, channels, group.height, group.width}, at::kFloat)
+ObjectiveBatch TrainingStep::tensors_of(Batch& batch) const {
+    const auto count = std::int64_t(batch.size);
+    ObjectiveBatch whole;
+    whole.targets = target_tensors(batch.targets, device_);
+    whole.keys = batch.keys;
+    whole.epoch = batch.position.epoch;
+    if (batch.views.empty()) whole.views = {{to_torch(batch.images()).to(device_), 1}};
+    for (ViewGroup& group : batch.views)
+        whole.views.push_back(
+            {at::from_blob(group.pixels.data(),
+                           {group.count * count, channels_, group.height, group.width}, at::kFloat)
                  .to(device_),
              group.count});
-    }
-    return groups;
-}
-
-void TrainingStep::add_parts(const LossResult& loss, double share, StepResult& result) {
-    for (const auto& [name, value] : loss.parts) result.parts[name] += share * value.item<double>();
+    return whole;
 }
 
 void TrainingStep::average_parts(StepResult& result) {
@@ -244,41 +198,23 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
     if (count % parts_ != 0)
         throw Error(fmt::format("a batch of {} images: expected as many in each of {} parts", count,
                                 parts_));
-    const std::vector<ViewPart::Group> groups = groups_of(batch);
-    const at::Tensor images = views_ ? at::Tensor() : to_torch(batch.images()).to(device_);
-    const at::Tensor labels = at::from_blob(batch.labels.data(), {count}, at::kLong).to(device_);
-    at::Tensor targets;
-    if (!batch.targets.empty())
-        targets = at::from_blob(batch.targets.data(),
-                                {count, std::int64_t(batch.targets.size()) / count}, at::kFloat)
-                      .to(device_);
-
-    at::Tensor maps;
-    if (maps_)
-        maps = at::from_blob(batch.beside.data(),
-                             {count, std::int64_t(batch.beside.size()) / count}, at::kFloat);
-
+    const ObjectiveBatch whole = tensors_of(batch);
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
     const std::int64_t size = count / parts_;
     for (std::int64_t p = 0; p < parts_; ++p) {
         const std::int64_t begin = p * size;
-        const Part part{
-            .images = images.defined() ? images.narrow(0, begin, size) : at::Tensor(),
-            .labels = labels.narrow(0, begin, size),
-            .targets = targets.defined() ? targets.narrow(0, begin, size) : at::Tensor(),
-            .maps = maps.defined() ? maps.narrow(0, begin, size) : at::Tensor(),
-            .keys = std::span(batch.keys).subspan(std::size_t(begin), std::size_t(size)),
-            .first_image = std::uint64_t(begin * group_.world() + group_.rank()),
-            .batch = count,
-            .views = parts_ == 1 ? groups : slice(groups, begin, size),
-            .epoch = batch.position.epoch};
+        const Part part{.batch = parts_ == 1 ? whole : slice(whole, begin, size),
+                        .first_image = std::uint64_t(begin * group_.world() + group_.rank()),
+                        .images = count};
         Stopwatch watch;
         const LossResult loss = forward(part, step);
         if (result.first_bad.empty() && !is_finite(loss.total.detach()))
             result.first_bad = find_bad(part, step);
         sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts_);
-        sums[1] += loss.correct.to(at::kCPU, at::kDouble);
-        if (views_) add_parts(loss, 1 / double(parts_), result);
+        if (loss.correct.defined()) sums[1] += loss.correct.to(at::kCPU, at::kDouble);
+        if (needs_.logs_parts)
+            for (const auto& [name, value] : loss.parts)
+                result.parts[name] += value.item<double>() / double(parts_);
         result.forward_seconds += watch.lap();
         if (sync_) sync_->set_enabled(p + 1 == parts_);
         (loss.total / double(parts_)).backward();
@@ -289,36 +225,31 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
 }
 
 std::int64_t TrainingStep::view_bytes() const {
-    constexpr std::int64_t kPixel = 3 * sizeof(float);
-    if (expected_views_.empty()) return kPixel * size_.height * size_.width;
     std::int64_t pixels = 0;
-    for (const ViewGroup& group : expected_views_)
-        pixels += group.count * group.height * group.width;
-    return kPixel * pixels;
+    for (const ViewGroup& group : views_) pixels += group.count * group.height * group.width;
+    return channels_ * std::int64_t(sizeof(float)) * pixels;
 }
 
 void TrainingStep::rehearse(std::int64_t images) {
     std::vector<at::Tensor> statistics_before;
     for (const at::Tensor& statistic : statistics_) statistics_before.push_back(statistic.clone());
-    const std::int64_t classes = loss_.classes();
-    // Samples that no data set has, for a teacher that remembers.
-    std::vector<SampleKey> keys(std::size_t(images),
-                                SampleKey{.sample = std::numeric_limits<std::uint64_t>::max()});
-    Part part{.images = at::zeros({images, 3, size_.height, size_.width}).to(device_),
-              .labels = at::zeros({images}, at::kLong).to(device_),
-              .targets = at::zeros({images, classes}).to(device_),
-              .maps = {},
-              .keys = keys,
-              .batch = images};
-    if (maps_) part.maps = at::zeros({images, label_floats(*maps_, token_grid())});
-    if (views_ && expected_views_.empty()) part.views = {{part.images, 1}};
-    for (const ViewGroup& group : expected_views_)
-        part.views.push_back(
-            {at::zeros({group.count * images, 3, group.height, group.width}).to(device_),
+    // Samples that no data set has, for an objective that remembers.
+    const std::vector<SampleKey> keys(
+        std::size_t(images), SampleKey{.sample = std::numeric_limits<std::uint64_t>::max()});
+    Part part{.batch = {}, .images = images};
+    Targets targets;
+    for (const TargetPtr& target : targets_) target->prepare(std::size_t(images), targets);
+    for (auto& [name, tensor] : targets) tensor = Tensor::zeros(tensor.dtype(), tensor.shape());
+    for (const TargetPtr& target : targets_) target->collate({}, targets);
+    part.batch.targets = target_tensors(targets, device_);
+    part.batch.keys = keys;
+    for (const ViewGroup& group : views_)
+        part.batch.views.push_back(
+            {at::zeros({group.count * images, channels_, group.height, group.width}).to(device_),
              group.count});
     if (sync_) sync_->set_enabled(false);
     forward(part, 0).total.backward();
-    if (views_) views_->forget();
+    objective_->forget();
     optimizer_->zero_grad();
     const at::NoGradGuard no_grad;
     for (std::size_t i = 0; i < statistics_.size(); ++i) statistics_[i].copy_(statistics_before[i]);
@@ -332,7 +263,7 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
         const at::NoGradGuard no_grad;
         for (std::size_t i = 0; i < statistics_.size(); ++i)
             statistics_[i].copy_(statistics_before[i]);
-        if (views_) views_->forget();
+        objective_->forget();
     };
 
     StepResult result;
@@ -360,12 +291,10 @@ StepResult TrainingStep::run(Batch& batch, std::uint64_t step, double lr) {
     else if (!check.first_bad.empty())
         result.first_bad = "the gradient of " + check.first_bad;
     if (result.first_bad.empty()) {
-        if (double(batch.position.epoch) < recipe_.dino.freeze_last)
-            for (TrainParam& param : params_)
-                if (param.prototypes) param.value.mutable_grad() = at::Tensor();
+        objective_->edit_gradients(params_, batch.position.epoch);
         optimizer_->step(lr);
         ++weights_version_;
-        if (views_) views_->update(params_, target_momentum_);
+        objective_->after_step(params_, target_momentum_);
         if (ema_) ema_->update(params_);
     } else {
         forget_batch();
@@ -379,73 +308,6 @@ std::string TrainingStep::agreed_reason(const std::string& mine) {
     for (const std::string& reason : group_.all_gather(mine))
         if (!reason.empty()) return reason;
     return "the sum of the processes' losses";
-}
-
-void TrainingStep::gather_state() {
-    if (views_) views_state_ = views_->state();
-}
-
-std::map<std::string, Tensor> TrainingStep::state() const {
-    std::map<std::string, Tensor> state;
-    for (const TrainParam& param : params_)
-        state.emplace(kWeights + param.name, share_torch(param.value));
-    for (const auto& [name, tensor] : optimizer_->state())
-        state.emplace(kOptimizer + name, share_torch(tensor));
-    if (ema_)
-        for (const auto& [name, tensor] : ema_->state())
-            state.emplace(kEma + name, share_torch(tensor));
-    for (const auto& [name, tensor] : views_state_)
-        state.emplace(kViews + name, share_torch(tensor));
-    return state;
-}
-
-void TrainingStep::load_state(const std::map<std::string, Tensor>& tensors,
-                              const std::string& path) {
-    const at::NoGradGuard no_grad;
-    ++weights_version_;
-    std::map<std::string, at::Tensor> weights = entries(tensors, kWeights);
-    for (const TrainParam& param : params_) {
-        const auto found = weights.find(param.name);
-        if (found == weights.end())
-            throw Error(fmt::format("{}: {}: the recipe's model has it, the checkpoint does not",
-                                    path, param.name));
-        if (found->second.sizes() != param.value.sizes())
-            throw Error(fmt::format("{}: {}: the recipe's model has shape {}, the checkpoint {}",
-                                    path, param.name, fmt::join(param.value.sizes(), "x"),
-                                    fmt::join(found->second.sizes(), "x")));
-        at::Tensor value = param.value;
-        value.copy_(found->second);
-        weights.erase(found);
-    }
-    if (!weights.empty())
-        throw Error(fmt::format("{}: {}: the checkpoint has it, the recipe's model does not", path,
-                                weights.begin()->first));
-    try {
-        optimizer_->load_state(entries(tensors, kOptimizer));
-        if (ema_) ema_->load_state(entries(tensors, kEma));
-        const std::map<std::string, at::Tensor> of_views = entries(tensors, kViews);
-        for (const auto& [name, tensor] : of_views)
-            if (!views_ || !views_->keeps(name))
-                throw Error(fmt::format(
-                    "{}: the checkpoint has it, the recipe's loss.name does not", name));
-        if (views_) views_->load_state(of_views);
-    } catch (const Error& error) {
-        throw Error(fmt::format("{}: {}", path, error.what()));
-    }
-}
-
-TorchTensors TrainingStep::weights() const { return by_name_; }
-
-TorchTensors TrainingStep::ema_weights() const {
-    if (ema_) return ema_->tensors();
-    if (recipe_.loss.name == LossKind::dino) return views_->target()->tensors(params_);
-    return {};
-}
-
-void TrainingStep::average_statistics() {
-    average_buffers(group_, statistics_);
-    if (views_ && views_->target() != nullptr)
-        average_buffers(group_, views_->target()->statistics());
 }
 
 }  // namespace cait

@@ -47,6 +47,18 @@ std::vector<Taps> four_taps(std::int64_t from, std::int64_t to, float scale) {
     return taps;
 }
 
+std::vector<Taps> two_taps(std::int64_t from, std::int64_t to) {
+    std::vector<Taps> taps;
+    for (std::int64_t i = 0; i < to; ++i) {
+        const float scale = float(from) / float(to);
+        const float centre = std::max(std::fma(scale, float(i) + 0.5F, -0.5F), 0.0F);
+        const auto first = std::int64_t(centre);
+        const float share = centre - float(first);
+        taps.push_back({{first, std::min(first + 1, from - 1)}, {1 - share, share}});
+    }
+    return taps;
+}
+
 // The kernel is stretched over as many rows as become one, and its weights sum to 1.
 std::vector<Taps> antialiased_taps(std::int64_t from, std::int64_t to) {
     constexpr float kCubic = -0.5F;
@@ -76,6 +88,7 @@ std::vector<Taps> antialiased_taps(std::int64_t from, std::int64_t to) {
 std::vector<Taps> taps_for(PositionRule rule, std::int64_t from, std::int64_t to) {
     constexpr double kOffset = 0.1;
     if (rule == PositionRule::antialiased) return antialiased_taps(from, to);
+    if (rule == PositionRule::bilinear) return two_taps(from, to);
     if (rule == PositionRule::offset)
         return four_taps(from, to, float(1.0 / ((double(to) + kOffset) / double(from))));
     return four_taps(from, to, float(from) / float(to));

@@ -10,7 +10,7 @@
 #include "base/philox.h"
 #include "engine/plan.h"
 #include "graph/builder.h"
-#include "graph/fuse.h"
+#include "graph/passes.h"
 #include "graph/reference.h"
 #include "support/near.h"
 #include "support/small_models.h"

@@ -6,9 +6,8 @@
 #include <filesystem>
 
 #include "cait/train.h"
-#include "graph/constants.h"
+#include "graph/passes.h"
 #include "graph/initialize.h"
-#include "graph/lower.h"
 #include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"
@@ -148,6 +147,8 @@ std::vector<ModelCase> models_all_cases() {
         without_heads("resmlp_batchnorm", "resmlp_12_224", {{"norm", "batchnorm"}}),
         without_heads("resmlp_batchnorm_class_mlp", "resmlp_12_224",
                       {{"norm", "batchnorm"}, {"pool", "class_mlp"}}),
+        without_heads("resmlp_position", "resmlp_12_224", {{"position", "learned"}}),
+        without_heads("resmlp_shift", "resmlp_12_224", {{"residual_shift", "true"}}),
         without_heads("resmlp_post", "resmlp_12_224", {{"norm_place", "post"}}),
         without_heads("resmlp_no_norm", "resmlp_12_224", {{"norm_place", "none"}}),
         without_heads("resmlp_relu", "resmlp_12_224", {{"activation", "relu"}}),

@@ -158,21 +158,6 @@ TEST_F(Attend, RawMapsAreTheTapsOfEveryHead) {
     }
 }
 
-TEST_F(Attend, EveryExecutorSeesTheSame) {
-    if (!has_torch()) GTEST_SKIP() << "a build without LibTorch";
-    const Words all{"--layer", "all"}, rollout{"--map", "rollout"};
-    const std::pair<const char*, Words> cases[] = {
-        {"cait", all}, {"deit", all}, {"deit", rollout}, {"looking", all}};
-    for (const auto& [model, more] : cases) {
-        const Words words = with(model) + Words{path("a.png"), path("two.png")} + more;
-        const Tensor engine = raw(words);
-        const Tensor torch = raw(words + Words{"--executor", "torch"});
-        ASSERT_EQ(engine.shape(), torch.shape());
-        for (std::size_t i = 0; i < engine.floats().size(); ++i)
-            EXPECT_NEAR(engine.floats()[i], torch.floats()[i], 1e-4) << model << " " << i;
-    }
-}
-
 TEST_F(Attend, ChoosesTheLayerThatEachKindOfModelShowsBest) {
     const auto layers = [&](const std::string& model, const Words& more) {
         std::vector<int> numbers;

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "data/data_source.h"
 #include "e2e/command.h"
 #include "image/codec/decode.h"
 #include "support/http_server.h"
@@ -37,6 +38,13 @@ protected:
         data_test::put(folder_ / "set" / name, content);
     }
 };
+
+TEST_F(Data, HelpListsEveryDataSet) {
+    const Finished help = run({"--help"});
+    EXPECT_EQ(help.status, 0);
+    for (const DataSource& source : data_sources())
+        EXPECT_THAT(help.out, AllOf(HasSubstr("  " + source.form + "\n"), HasSubstr(source.help)));
+}
 
 TEST_F(Data, StatsCountsAndMeasures) {
     const std::string uri = folders(3, 4);

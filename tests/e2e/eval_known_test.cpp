@@ -165,8 +165,9 @@ TEST_F(EvalCopies, ImagesOfAnotherSetAreNotLeftOut) {
     EXPECT_EQ(found["retrieval"]["recall_at"]["1"], 0.5);
 }
 
-TEST_F(EvalCopies, AStudyDoesNotFindTheQueryEither) {
-    const nlohmann::json found = json({"study", "granularity", "--data", set(), "--k", "1"});
+TEST_F(EvalCopies, GranularityDoesNotFindTheQueryEither) {
+    const nlohmann::json found =
+        json({"analyze", "--what", "granularity", "--data", set(), "--k", "1"});
     const nlohmann::json& level = found["models"][0]["granularity"][0];
     EXPECT_NEAR(level["top1"].get<double>(), 2.0 / 6, 1e-12) << level;
     EXPECT_NEAR(level["map"].get<double>(), 22.0 / 36, 1e-12) << level;

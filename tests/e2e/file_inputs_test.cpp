@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/sources/tar_archive.h"
+#include "data/formats/tar_archive.h"
 #include "e2e/tiny_models.h"
 #include "unit/data/support.h"
 

@@ -169,6 +169,15 @@ TEST_F(Published, TheOtherSideOfAComparisonIsFetchedToo) {
     EXPECT_THAT(server_.requests(), ElementsAre(kPath));
 }
 
+TEST_F(Published, AVariantIsFetchedBeforeTheSandboxIsEntered) {
+    serve("/deit/deit_3_small_224_21k.pth");
+    data_test::put(folder_ / "photo.png", data_test::png(data_test::numbered_image(1, 40, 30)));
+    const Finished run = cait({"preprocess", "--model", "deit3_small_patch16_224", "--weights",
+                               "official:21k", path("photo.png"), "--output", path("x.npy")});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(read(cached("deit_3_small_224_21k.pth")), weights_);
+}
+
 TEST_F(Published, AFolderMeansTheBestWeightsOfItsRun) {
     fs::create_directories(path("run"));
     expect_refused(cait({"inspect", path("run")}), 1, {"run: expected", "best.safetensors"});

@@ -85,7 +85,7 @@ protected:
         const std::vector<MetricsRecord> records = read_metrics(path(name + "/metrics.jsonl"));
         EXPECT_FALSE(records.empty());
         for (const MetricsRecord& record : records)
-            EXPECT_EQ(record.values.contains(metric::kTop1), learned || record.kind == "val")
+            EXPECT_EQ(record.values.contains(metric::kAccuracy), learned || record.kind == "val")
                 << record.kind << " at step " << record.step;
     }
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <csignal>
 
-#include "data/sources/tar_archive.h"
+#include "data/formats/tar_archive.h"
 #include "e2e/train_run.h"
 
 namespace cait::e2e {

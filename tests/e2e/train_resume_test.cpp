@@ -52,7 +52,8 @@ TEST_P(TrainResume, KillingItAgainAndAgainChangesNothing) {
     EXPECT_EQ(state("whole"), state("broken"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Precision, TrainResume, testing::Values("fp32", "bf16"));
+INSTANTIATE_TEST_SUITE_P(Precision, TrainResume, testing::Values("fp32", "bf16"),
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST_F(TrainResume, ASignalSavesAndItsNumberIsInTheExitCode) {
     ASSERT_EQ(cait(long_recipe("whole")).status, 0);

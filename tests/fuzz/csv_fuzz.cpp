@@ -9,8 +9,8 @@
 
 #include "as_file.h"
 #include "cait/error.h"
-#include "data/sources/csv_dataset.h"
-#include "data/sources/csv_reader.h"
+#include "data/formats/csv_reader.h"
+#include "data/open_dataset.h"
 
 namespace {
 
@@ -21,8 +21,7 @@ void check_labels(const cait::Dataset& dataset) {
 
 void open_table(const std::filesystem::path& file) {
     try {
-        const cait::DatasetPtr dataset = cait::open_csv_dataset(
-            cait::parse_dataset_uri("csv:" + file.string()), cait::Split::any);
+        const cait::DatasetPtr dataset = cait::open_dataset("csv:" + file.string());
         check_labels(*dataset);
         check_labels(*cait::with_classes(dataset, cait::read_class_file(file)));
     } catch (const cait::Error&) {

@@ -6,7 +6,7 @@
 
 #include "as_file.h"
 #include "cait/error.h"
-#include "data/sources/idx.h"
+#include "data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
@@ -14,10 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const cait::AsFile first(data + 1, images);
     const cait::AsFile second(data + 1 + images, size - 1 - images);
     try {
-        const cait::DatasetPtr dataset =
-            cait::open_idx(cait::parse_dataset_uri("idx:" + first.path().string() +
-                                                   "?labels=" + second.path().string()),
-                           cait::Split::any);
+        const cait::DatasetPtr dataset = cait::open_dataset("idx:" + first.path().string() +
+                                                            "?labels=" + second.path().string());
         for (std::size_t i = 0; i < std::min<std::size_t>(dataset->size(), 16); ++i)
             if (dataset->image(i).pixels.empty() ||
                 dataset->classes().size() <= std::size_t(dataset->label(i)))

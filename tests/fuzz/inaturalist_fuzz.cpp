@@ -4,14 +4,12 @@
 
 #include "as_file.h"
 #include "cait/error.h"
-#include "data/sources/inaturalist.h"
+#include "data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const cait::AsFile file(data, size);
     try {
-        cait::open_inaturalist(
-            cait::parse_dataset_uri("inaturalist:/nowhere?json=" + file.path().string()),
-            cait::Split::train);
+        cait::open_dataset("inaturalist:/nowhere?json=" + file.path().string(), cait::Split::train);
     } catch (const cait::Error&) {
     }
     return 0;

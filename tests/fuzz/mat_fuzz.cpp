@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cait/error.h"
-#include "data/sources/mat_file.h"
+#include "data/formats/mat_file.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "cait/error.h"
-#include "data/sources/synset_table.h"
+#include "data/formats/synset_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {

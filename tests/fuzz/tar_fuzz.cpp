@@ -4,7 +4,7 @@
 #include <span>
 
 #include "cait/error.h"
-#include "data/sources/tar_archive.h"
+#include "data/formats/tar_archive.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/augment/train_transform.h"
 #include "data/open_dataset.h"
 #include "golden/golden_case.h"
 #include "support/temporary_folder.h"
@@ -32,7 +33,7 @@ std::vector<float> map_of(std::size_t image) {
     return label_maps_file()["maps"][image].get<std::vector<float>>();
 }
 
-// As LabelMaps::read() writes them, with every place where it belongs.
+// As the target writes them, with every place where it belongs.
 at::Tensor numbers() {
     std::vector<at::Tensor> rows;
     for (std::size_t i = 0; i < label_maps_file()["views"].size(); ++i) {
@@ -73,6 +74,68 @@ TEST(GoldenLabelMaps, PlacesMoveWithTheImage) {
     EXPECT_TRUE(at::equal(after.slice(1, 2), before.slice(1, 2)));
 }
 
+// A map and a picture that both tell places: tokens and their pixels must agree about them.
+TEST(LabelMapCrops, AgreeWithTheImages) {
+    constexpr std::int64_t kSide = 64, kPixels = 48;
+    constexpr Grid kTokens{4, 4};
+    Image image = Image::blank(200, 160, 3);
+    for (std::int64_t y = 0; y < image.height; ++y)
+        for (std::int64_t x = 0; x < image.width; ++x) {
+            image.row(y)[3 * x] = std::uint8_t(255 * (double(x) + 0.5) / 200);
+            image.row(y)[3 * x + 1] = std::uint8_t(255 * (double(y) + 0.5) / 160);
+        }
+    // Class 0 has x as its logit, class 1 y, class 2 nothing.
+    std::vector<float> map(std::size_t(4 * kSide * kSide));
+    for (std::int64_t cell = 0; cell < kSide * kSide; ++cell) {
+        map[std::size_t(cell)] = (float(cell % kSide) + 0.5F) / float(kSide);
+        map[std::size_t(kSide * kSide + cell)] = (float(cell / kSide) + 0.5F) / float(kSide);
+        map[std::size_t(3 * kSide * kSide + cell)] = 1;
+    }
+    const LabelMapSize shape{.count = 2, .height = kSide, .width = kSide};
+    const TemporaryFolder folder;
+    data_test::put_image(folder / "images/a/0.png");
+    data_test::put_image(folder / "images/b/0.png");
+    std::filesystem::create_directories(folder / "maps/a");
+    write_npy(folder / "maps/a/0.npy", Tensor::of({2, 2, kSide, kSide}, map));
+    const DatasetPtr images = open_dataset("folder:" + (folder / "images").string());
+    const TargetPtr target = label_map_target(std::make_shared<LabelMaps>(folder / "maps", images),
+                                              {kTokens.height, kTokens.width});
+    TrainSettings settings;
+    settings.height = settings.width = kPixels;
+    settings.mean.fill(0);
+    settings.std.fill(1);
+    for (const CropKind kind : {CropKind::random_resized, CropKind::simple, CropKind::squash})
+        for (std::uint64_t epoch = 0; epoch < 12; ++epoch) {
+            settings.crop = kind;
+            const SampleKey key{.seed = 5, .epoch = epoch};
+            TrainWorkspace workspace;
+            std::vector<float> pixels(3UL * kPixels * kPixels);
+            const Geometry geometry = TrainTransform(settings).apply(image, key, workspace, pixels);
+            Targets targets;
+            target->prepare(1, targets);
+            target->write({*images, key, image, geometry}, 0, targets);
+            const at::Tensor tokens =
+                map_targets(to_torch(targets.at(kLabelMaps)), shape, kTokens, 3, 0).tokens[0];
+            const at::Tensor places =
+                at::log(tokens.slice(1, 0, 2) / tokens.slice(1, 2, 3));  // [N, 2]: x and y
+            const at::Tensor shown = torch::tensor(pixels)
+                                         .view({3, 4, kPixels / 4, 4, kPixels / 4})
+                                         .mean(std::vector<std::int64_t>{2, 4})
+                                         .slice(0, 0, 2)
+                                         .reshape({2, 16})
+                                         .t();
+            // Padding has no labels: there, only tokens away from the border.
+            const std::int64_t border = kind == CropKind::simple ? 1 : 0;
+            const at::Tensor off = (places - shown)
+                                       .view({4, 4, 2})
+                                       .slice(0, border, 4 - border)
+                                       .slice(1, border, 4 - border);
+            EXPECT_LT(off.abs().max().item<double>(), 0.025)
+                << crop_kind_name(kind) << " " << epoch;
+            EXPECT_GT((places - shown.flip({0})).abs().max().item<double>(), 0.1);
+        }
+}
+
 class LabelMapFiles : public testing::Test {
 protected:
     // Two classes of the eleven have an image, a/0.png and b/0.png.
@@ -92,12 +155,19 @@ protected:
     std::filesystem::path maps() const { return folder_.path() / "maps"; }
 
     std::vector<float> read(std::uint64_t sample, const TrainSettings& settings = {}) const {
-        const LabelMaps labels(maps(), images_);
-        EXPECT_EQ(labels.size(), size());
-        std::vector<float> out(std::size_t(label_floats(labels.size(), grid())));
-        labels.read(images_->image(sample), {.seed = 1, .sample = sample}, TrainTransform(settings),
-                    grid(), out);
-        return out;
+        const auto labels = std::make_shared<LabelMaps>(maps(), images_);
+        EXPECT_EQ(labels->size(), size());
+        const TargetPtr target = label_map_target(labels, {grid().height, grid().width});
+        Targets targets;
+        target->prepare(1, targets);
+        const Image image = images_->image(sample);
+        const SampleKey key{.seed = 1, .sample = sample};
+        TrainWorkspace workspace;
+        TrainTransform(settings).augment(image, key, workspace);
+        target->write({*images_, key, image, workspace.geometry}, 0, targets);
+        const std::span<const float> row = targets.at(kLabelMaps).floats();
+        EXPECT_EQ(std::int64_t(row.size()), label_map_floats(size(), grid().count()));
+        return {row.begin(), row.end()};
     }
 
     std::string refusal() const {

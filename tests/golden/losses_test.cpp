@@ -2,10 +2,10 @@
 // numbers.
 #include <gtest/gtest.h>
 
-#include "data/augment/mixup.h"
+#include "data/targets/label.h"
 #include "golden/golden_case.h"
 #include "golden/pattern.h"
-#include "train/losses.h"
+#include "train/objectives/label_loss.h"
 #include "train/torch/convert.h"
 
 namespace cait {
@@ -28,13 +28,11 @@ std::vector<std::int64_t> labels() {
 
 // What the loader gives for a batch that was mixed with its own reverse.
 at::Tensor mixed_targets(double smoothing) {
-    Mixup mixup;
-    mixup.smoothing = smoothing;
-    mixup.classes = losses_file()["classes"];
+    const SoftLabels soft{.classes = losses_file()["classes"], .smoothing = smoothing};
     const std::vector<MixDraw> draws(labels().size(), MixDraw{.share = losses_file()["share"]});
-    at::Tensor targets = at::empty({std::int64_t(labels().size()), mixup.classes});
-    mix_targets(mixup, draws, labels(),
-                std::span(targets.data_ptr<float>(), std::size_t(targets.numel())));
+    at::Tensor targets = at::empty({std::int64_t(labels().size()), soft.classes});
+    mix_labels(soft, draws, labels(),
+               std::span(targets.data_ptr<float>(), std::size_t(targets.numel())));
     return targets;
 }
 
@@ -60,9 +58,7 @@ TEST_P(GoldenLosses, LossAndGradientsAgree) {
     const Json& keys = one["recipe"];
     LossPart part;
     DistillPart distill;
-    const std::string name = keys.value("loss.name", "cross_entropy");
-    if (name == "bce") part.name = LossKind::bce;
-    if (name == "token_label") part.name = LossKind::token_label;
+    part.name = keys.value("loss.name", "cross_entropy");
     part.smoothing = keys.value("loss.smoothing", 0.0);
     part.bce_threshold = keys.value("loss.bce_threshold", 0.0);
     part.cosub = keys.value("loss.cosub", false);
@@ -72,7 +68,7 @@ TEST_P(GoldenLosses, LossAndGradientsAgree) {
     if (kind == "hard") distill.kind = Distillation::hard;
     distill.alpha = keys.value("distill.alpha", 0.5);
     distill.temperature = keys.value("distill.temperature", 1.0);
-    const Loss loss(part, distill, model_with(keys.value("head", "")));
+    const LabelLoss loss(part, distill, model_with(keys.value("head", "")));
 
     const auto batch = std::int64_t(labels().size());
     const std::int64_t classes = losses_file()["classes"], tokens = losses_file()["tokens"];
@@ -80,19 +76,21 @@ TEST_P(GoldenLosses, LossAndGradientsAgree) {
     const auto leaf = [&](const std::string& field, const Shape& shape) {
         return leaves[field] = tensor(field, shape).requires_grad_();
     };
-    LossInput input;
-    input.labels = torch::tensor(labels());
-    input.logits =
+    TorchTensors outputs;
+    LabelTargets targets;
+    targets.labels = torch::tensor(labels());
+    outputs["logits"] =
         part.cosub ? leaf("twins", {2 * batch, classes}) : leaf("logits", {batch, classes});
-    if (keys.value("head", "") == "dist") input.logits_dist = leaf("logits_dist", {batch, classes});
+    if (keys.value("head", "") == "dist")
+        outputs["logits_dist"] = leaf("logits_dist", {batch, classes});
     if (keys.value("head", "") == "aux")
-        input.logits_aux = leaf("logits_aux", {batch, tokens, classes});
-    if (keys.contains("targets")) input.targets = mixed_targets(keys["targets"]);
+        outputs["logits_aux"] = leaf("logits_aux", {batch, tokens, classes});
+    if (keys.contains("targets")) targets.mixed = mixed_targets(keys["targets"]);
     if (keys.contains("token_targets"))
-        input.token_targets = at::softmax(tensor("token_targets", {batch, tokens, classes}), -1);
-    if (kind != "none") input.teacher = tensor("teacher", {batch, classes});
+        targets.tokens = at::softmax(tensor("token_targets", {batch, tokens, classes}), -1);
+    if (kind != "none") targets.teacher = tensor("teacher", {batch, classes});
 
-    const LossResult result = loss(input);
+    const LossResult result = loss(outputs, targets);
     EXPECT_NEAR(result.total.item<double>(), one["loss"].get<double>(), 1e-6);
     result.total.backward();
     EXPECT_EQ(leaves.size(), one["gradients"].size());

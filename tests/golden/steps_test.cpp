@@ -12,7 +12,8 @@
 #include "models/catalogue.h"
 #include "support/case_count.h"
 #include "support/temporary_folder.h"
-#include "train/mix_token.h"
+#include "train/objectives/labels.h"
+#include "train/objectives/mix_token.h"
 #include "train/optim/schedule.h"
 #include "train/torch/convert.h"
 #include "train/training_step.h"
@@ -62,12 +63,9 @@ Recipe recipe_of(const Json& keys) {
     r.schedule.warmup_lr = keys.at("schedule.warmup_lr");
     r.schedule.min_lr = keys.at("schedule.min_lr");
     r.train.ema = keys.at("train.ema");
-    const std::map<std::string, LossKind> losses{{"cross_entropy", LossKind::cross_entropy},
-                                                 {"bce", LossKind::bce},
-                                                 {"token_label", LossKind::token_label}};
     const std::map<std::string, ClassTarget> targets{
         {"map", ClassTarget::map}, {"blend", ClassTarget::blend}, {"label", ClassTarget::label}};
-    r.loss.name = losses.at(keys.at("loss.name"));
+    r.loss.name = keys.at("loss.name");
     r.loss.token_weight = keys.value("loss.token_weight", 0.5);
     r.loss.class_target = targets.at(keys.value("loss.class_target", "map"));
     r.augment.mix_tokens = keys.value("augment.mix_tokens", 0.0);
@@ -169,7 +167,7 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     const auto count = std::int64_t(labels.size());
     Batch batch;
     batch.size = labels.size();
-    batch.labels = labels;
+    batch.targets[kLabels] = Tensor::of({count}, labels);
     batch.keys.resize(labels.size());
     batch.storage = golden::pattern(
         "input", {count, common.channels, common.image_size.height, common.image_size.width});
@@ -186,13 +184,12 @@ TEST_P(GoldenSteps, TwentyStepsGiveTheSameLossesWeightsAndAverages) {
     ProcessGroup group;
     TrainingStep step(recipe_, model_, group);
     const Grid grid = step.token_grid();
-    TrainingStep::Given given;
+    LabelObjective::Given given;
     if (recipe_.augment.mix_tokens > 0)
         given.token_box = [&](std::uint64_t at) { return box(at, grid); };
-    if (recipe_.loss.name == LossKind::token_label &&
-        recipe_.loss.class_target != ClassTarget::label)
+    if (recipe_.loss.name == "token_label" && recipe_.loss.class_target != ClassTarget::label)
         given.token_labels = [&] { return map_labels(count, grid.count(), common.classes); };
-    step.take(given);
+    dynamic_cast<LabelObjective&>(step.objective()).take(given);
 
     const auto losses = case_["losses"].get<std::vector<double>>();
     ASSERT_EQ(losses.size(), 20U);

@@ -5,12 +5,10 @@
 #include "golden/golden_case.h"
 #include "golden/numbers.h"
 #include "models/projection_head.h"
+#include "train/objectives/dino.h"
+#include "train/objectives/features.h"
+#include "train/objectives/knn.h"
 #include "train/torch/executor.h"
-#include "train/views/dino_loss.h"
-#include "train/views/instance_loss.h"
-#include "train/views/memory.h"
-#include "train/views/triplet_loss.h"
-#include "train/views/unit_rows.h"
 
 namespace cait {
 namespace {

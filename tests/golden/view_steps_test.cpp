@@ -69,7 +69,8 @@ ViewGroup group_of(const std::string& name, std::int64_t count, std::int64_t sid
 Batch batch_at(std::uint64_t step, std::vector<ViewGroup> views) {
     Batch batch;
     batch.size = view_steps_file()["images"];
-    batch.labels = view_steps_file()["labels"].get<std::vector<std::int64_t>>();
+    batch.targets[kLabels] = Tensor::of(
+        {std::int64_t(batch.size)}, view_steps_file()["labels"].get<std::vector<std::int64_t>>());
     batch.keys.resize(batch.size);
     batch.position.epoch = step / view_steps_file()["steps_per_epoch"].get<std::uint64_t>();
     batch.views = std::move(views);
@@ -96,7 +97,7 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
     const Json& one = view_steps_file()["steps"][0];
     const Json& set = one["settings"];
     Recipe recipe;
-    recipe.loss.name = LossKind::grafit;
+    recipe.loss.name = "grafit";
     recipe.loss.view_weight = set["view_weight"];
     recipe.head = {.kind = HeadKind::mlp,
                    .hidden = set["hidden"],
@@ -111,9 +112,8 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
                                        {"head.outputs", std::to_string(recipe.head.outputs)},
                                        {"head.predictor", std::to_string(recipe.head.predictor)}});
     ProcessGroup group;
-    TrainingStep step(recipe, model, group);
     const auto labels = view_steps_file()["memory_labels"].get<std::vector<std::int64_t>>();
-    step.views()->remember(labels);
+    TrainingStep step(recipe, model, group, {.labels = labels});
     step.gather_state();
     std::map<std::string, Tensor> state = step.state();
     const at::Tensor memory =
@@ -128,7 +128,7 @@ TEST(GoldenViewSteps, TwentyStepsOfGrafit) {
             batch_at(i, {group_of("views." + std::to_string(i), view_steps_file()["views"], 32)});
         for (std::size_t p = 0; p < places.size(); ++p) {
             batch.keys[p].sample = places[p];
-            batch.labels[p] = labels[places[p]];
+            batch.targets[kLabels].mutable_integers()[p] = labels[places[p]];
         }
         step.set_target_momentum(target_momentum(recipe.target.momentum, recipe.target.momentum_end,
                                                  {.epochs = 20}, 1, std::int64_t(i)));
@@ -144,7 +144,7 @@ TEST(GoldenViewSteps, TwentyStepsOfDino) {
     const Json& one = view_steps_file()["steps"][1];
     const Json& set = one["settings"];
     Recipe recipe;
-    recipe.loss.name = LossKind::dino;
+    recipe.loss.name = "dino";
     recipe.head = {.kind = HeadKind::dino,
                    .hidden = set["hidden"],
                    .outputs = set["outputs"],

@@ -50,10 +50,12 @@ expect("^frame 0: class [0-2] .*\nframe 1: class [0-2]")
 
 run(${work_dir}/moved/bin/cait models cait_xxs24_224)
 expect("cait_xxs24_224")
+# Two classes of two images each.
+file(COPY ${pictures}/jpeg_grey.jpg ${pictures}/jpeg_exif1.jpg DESTINATION ${work_dir}/photos/one)
+file(COPY ${pictures}/jpeg_444.jpg ${pictures}/jpeg_420.jpg DESTINATION ${work_dir}/photos/two)
+run(${work_dir}/build/evaluator ${model} ${work_dir}/photos)
+expect("^4 images: top1 top5 mean_class_accuracy loss ece\n4 vectors of 16, length 1$")
 if(train)
-  # Two classes of two images each to train on.
-  file(COPY ${pictures}/jpeg_grey.jpg ${pictures}/jpeg_exif1.jpg DESTINATION ${work_dir}/photos/one)
-  file(COPY ${pictures}/jpeg_444.jpg ${pictures}/jpeg_420.jpg DESTINATION ${work_dir}/photos/two)
   run(${work_dir}/build/runner ${work_dir}/photos ${work_dir}/run)
   expect("^\\[2, 3\\] \\[2, 16\\]\n2 epochs, 2 classes$")
   # The installed program finds its other half in libexec.

@@ -1,4 +1,4 @@
-#include "data/augment/auto_augment.h"
+#include "data/augment/policy.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,7 @@
 
 #include "cait/error.h"
 #include "data/augment/operation_level.h"
-#include "data/augment/policy_text.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 
 namespace cait {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/ops/enhance.h"
 
 namespace cait {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 
 namespace cait {
 
@@ -147,8 +147,6 @@ void Mixup::check() const {
     if (!share(probability)) refuse("mixup probability", "0 to 1", probability);
     if (!share(switch_probability))
         refuse("mixup switch probability", "0 to 1", switch_probability);
-    if (!(smoothing >= 0 && smoothing < 1)) refuse("label smoothing", "0 to below 1", smoothing);
-    if (classes < 1) refuse("classes", "at least 1", double(classes));
     if (cutmix_range && !(cutmix_range->low >= 0 && cutmix_range->low < cutmix_range->high &&
                           cutmix_range->high <= 1))
         refuse("cutmix range", "0 <= low < high <= 1", cutmix_range->low);
@@ -189,33 +187,6 @@ void apply_mix(std::span<const MixDraw> draws, std::int64_t channels, std::int64
             exchange_box(a, b, channels, height, width, first.box);
         else
             blend_by_pixel(a, b, channels, height, width, first, second);
-    }
-}
-
-void mix_targets(const Mixup& mixup, std::span<const MixDraw> draws,
-                 std::span<const std::int64_t> labels, std::span<float> targets) {
-    const std::size_t size = labels.size();
-    const auto classes = std::size_t(mixup.classes);
-    if (targets.size() != size * classes || (!draws.empty() && draws.size() != size))
-        throw Error(
-            fmt::format("mixup: expected {} targets, found {}", size * classes, targets.size()));
-    for (const std::int64_t label : labels)
-        if (label < 0 || label >= mixup.classes)
-            throw Error(fmt::format("mixup: expected labels below {}, found {}", classes, label));
-    const double off = mixup.smoothing / double(classes);
-    const double on = 1 - mixup.smoothing + off;
-    for (std::size_t i = 0; i < size; ++i) {
-        const double share = draws.empty() ? 1 : draws[i].share;
-        float* row = targets.data() + i * classes;
-        std::fill_n(row, classes, float(off));
-        const auto own = std::size_t(labels[i]);
-        const auto partner = std::size_t(labels[size - 1 - i]);
-        if (own == partner) {
-            row[own] = float(on);
-            continue;
-        }
-        row[own] = float(on * share + off * (1 - share));
-        row[partner] = float(off * share + on * (1 - share));
     }
 }
 

@@ -1,5 +1,5 @@
-// Mixup (Zhang et al. 2017) and CutMix (Yun et al. 2019) of a batch with its own reverse, and the
-// label targets that go with them, after timm.
+// Mixup (Zhang et al. 2017) and CutMix (Yun et al. 2019) of a batch with its own reverse, after
+// timm. What mixing makes of a target is the target's own (data/target.h).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,6 @@ struct Mixup {
     double switch_probability = 0.5;         // of CutMix where both are on
     MixMode mode = MixMode::batch;
     bool correct_share = true;  // from the box as it was clipped by the border
-    double smoothing = 0.1;
-    std::int64_t classes = 1000;
 
     void check() const;  // throws UsageError that names the field
     bool active() const { return mixup_alpha > 0 || cutmix_alpha > 0 || cutmix_range.has_value(); }
@@ -39,7 +37,7 @@ struct Mixup {
 
 // What happens to one image: image * share + partner * (1 - share), or the box is the partner's.
 struct MixDraw {
-    double share = 1;  // of the image's own label
+    double share = 1;  // that the image has of its own target
     bool cut = false;
     Rectangle box{};
     bool operator==(const MixDraw&) const = default;
@@ -53,11 +51,6 @@ std::vector<MixDraw> draw_mix(const Mixup& mixup, std::int64_t size, std::int64_
 // In place on (size, channels, height, width).
 void apply_mix(std::span<const MixDraw> draws, std::int64_t channels, std::int64_t height,
                std::int64_t width, std::span<float> images);
-
-// (size, classes): 1 - smoothing on the label and smoothing spread over all, mixed by the shares.
-// Without draws, the plain targets. Throws Error that names a label outside the classes.
-void mix_targets(const Mixup& mixup, std::span<const MixDraw> draws,
-                 std::span<const std::int64_t> labels, std::span<float> targets);
 
 // Beta(alpha, alpha).
 double draw_beta(double alpha, RandomStream& random);

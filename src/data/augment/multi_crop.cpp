@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/ops/enhance.h"
 #include "image/ops/point_ops.h"
 
@@ -95,13 +95,18 @@ const Image& MultiCrop::augment(const Image& image, const ViewDraw& drawn, Image
     return result;
 }
 
-void MultiCrop::apply(const Image& image, const SampleKey& key, MultiCropWorkspace& workspace,
-                      std::span<float> out) const {
+Geometry MultiCrop::apply(const Image& image, const SampleKey& key, MultiCropWorkspace& workspace,
+                          std::span<float> out) const {
     if (image.width < 1 || image.height < 1)
         throw Error(fmt::format("views: expected an image of at least 1x1, found {}x{}",
                                 image.width, image.height));
     const ViewDraw drawn = draw(image.width, image.height, key);
-    normaliser_.apply(augment(image, drawn, size(key.view), workspace), out);
+    const ImageSize shown = size(key.view);
+    normaliser_.apply(augment(image, drawn, shown, workspace), out);
+    return {.image = {image.width, image.height},
+            .part = box_of(drawn.part),
+            .mirrored = drawn.mirrored,
+            .shown = {shown.width, shown.height}};
 }
 
 }  // namespace cait

@@ -11,7 +11,8 @@
 #include "base/image_size.h"
 #include "data/augment/colour_jitter.h"
 #include "data/augment/random_crop.h"
-#include "data/sample_key.h"
+#include "data/geometry.h"
+#include "data/sampler.h"
 #include "image/image.h"
 #include "image/normalise.h"
 #include "image/ops/blur.h"
@@ -77,8 +78,8 @@ public:
                          MultiCropWorkspace& workspace) const;
 
     // `out` is (3, height, width) of the view's size.
-    void apply(const Image& image, const SampleKey& key, MultiCropWorkspace& workspace,
-               std::span<float> out) const;
+    Geometry apply(const Image& image, const SampleKey& key, MultiCropWorkspace& workspace,
+                   std::span<float> out) const;
 
 private:
     bool is_local(std::uint64_t view) const;

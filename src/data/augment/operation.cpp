@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/ops/enhance.h"
 #include "image/ops/point_ops.h"
 

@@ -1,8 +1,9 @@
-// timm's names for operations, and how it turns a magnitude from 0 to 10 into an operation's
-// number.
+// timm's names for operations, how it turns a magnitude from 0 to 10 into an operation's number,
+// and how it writes policies.
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/philox.h"
 #include "data/augment/operation.h"
@@ -56,5 +57,20 @@ OperationCall at_magnitude(OperationKind kind, double magnitude, RandomStream& r
 
 // The operation to apply, `identity` when the step is not taken.
 OperationCall draw(const PolicyStep& step, RandomStream& random);
+
+// Policies are written as a name and sections such as "mstd0.5", of a key and a number each, with
+// dashes between them.
+struct PolicySection {
+    std::string_view key;
+    std::string_view value;
+    std::string_view whole;
+};
+
+// The sections after the first; the key ends where the first digit is.
+std::vector<PolicySection> policy_sections(std::string_view text);
+
+// Throw UsageError that names the policy and the section when the value is not such a number.
+int whole_value(std::string_view policy, const PolicySection& section, int low, int high);
+double real_value(std::string_view policy, const PolicySection& section, double low, double high);
 
 }  // namespace cait

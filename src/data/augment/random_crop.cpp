@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 
 namespace cait {
 

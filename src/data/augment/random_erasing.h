@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/augment/random_crop.h"
-#include "data/sample_key.h"
+#include "data/sampler.h"
 
 namespace cait {
 
@@ -42,5 +42,9 @@ struct RandomErasing {
                std::span<float> image, Workspace& workspace) const;
     bool operator==(const RandomErasing&) const = default;
 };
+
+// Many N(0, 1) numbers at once, for erasing with noise: vectorised, and the same on every machine.
+// Number i is a function of the key, the purpose and i alone.
+void fill_normal(std::uint64_t key, std::uint64_t purpose, std::span<float> values);
 
 }  // namespace cait

@@ -6,13 +6,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "data/augment/colour_jitter.h"
 #include "data/augment/policy.h"
 #include "data/augment/random_crop.h"
 #include "data/augment/random_erasing.h"
-#include "data/sample_key.h"
+#include "data/geometry.h"
+#include "data/sampler.h"
 #include "image/evaluation_transform.h"
 #include "image/image.h"
 #include "image/normalise.h"
@@ -52,22 +52,12 @@ struct TrainSettings {
 // Memory that one thread's transforms share; after the first images none is allocated.
 struct TrainWorkspace {
     Image image;
+    Geometry geometry;  // of the last image
     Image resized;
     ResizeWorkspace resize;
     EvaluationWorkspace evaluation;
     OperationWorkspace operation;
     RandomErasing::Workspace erasing;
-};
-
-// What an image that training shows has to do with the image as it is stored, for labels that
-// belong to places of it.
-struct TrainView {
-    Box part;  // that is shown, in shares of width and height; a little outside where there is
-               // padding
-    bool mirrored = false;
-    // For each place of a grid over what is shown, row by row: the place that a rotation, shear or
-    // translation has brought there, -1 for none.
-    std::vector<std::int64_t> sources;
 };
 
 class TrainTransform {
@@ -78,20 +68,17 @@ public:
 
     const TrainSettings& settings() const { return settings_; }
 
-    // `out` is (3, height, width).
-    void apply(const Image& image, const SampleKey& key, TrainWorkspace& workspace,
-               std::span<float> out) const;
+    // `out` is (3, height, width). The geometry lies in the workspace.
+    const Geometry& apply(const Image& image, const SampleKey& key, TrainWorkspace& workspace,
+                          std::span<float> out) const;
 
-    // Of what apply() makes of an image of that size; `rows` and `columns` are those of the grid.
-    TrainView view(std::int64_t width, std::int64_t height, const SampleKey& key, std::int64_t rows,
-                   std::int64_t columns) const;
-
-    // The 8-bit image before it is normalised and erased; it lies in the workspace.
+    // The 8-bit image before it is normalised and erased; it lies in the workspace, too.
     const Image& augment(const Image& image, const SampleKey& key, TrainWorkspace& workspace) const;
 
 private:
-    void crop(const Image& image, const SampleKey& key, TrainWorkspace& workspace) const;
-    Box part_of(std::int64_t width, std::int64_t height, const SampleKey& key) const;
+    Geometry crop(const Image& image, const SampleKey& key, TrainWorkspace& workspace) const;
+    Box crop_with_padding(const Image& image, RandomStream& random,
+                          TrainWorkspace& workspace) const;
 
     TrainSettings settings_;
     OperationStyle style_;

@@ -1,5 +1,5 @@
-#include "data/sources/cifar.h"
-
+// CIFAR-10 and CIFAR-100 in their official binary layout: records of one or two label bytes and
+// 3072 bytes of 32×32 pixels, red plane first. The files stay mapped; nothing is unpacked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
 #include "image/ops/colour_convert.h"
 #include "image/view.h"
 #include "system/mapped_file.h"
@@ -135,8 +136,7 @@ private:
     std::vector<RecordFile> files_;
 };
 
-}  // namespace
-
+// cifar10:PATH?split=train|test; without a split it is the training part.
 DatasetPtr open_cifar10(const DatasetUri& uri, Split split) {
     const bool train = is_training(split);
     const fs::path folder =
@@ -151,6 +151,8 @@ DatasetPtr open_cifar10(const DatasetUri& uri, Split split) {
     return std::make_shared<CifarDataset>(uri.text, files, 1, std::move(levels), "label");
 }
 
+// cifar100:PATH?labels=fine|coarse&split=train|test; the 100 fine labels unless told otherwise. The
+// others are there as a level (data/levels.h) where their names are.
 DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
     const std::string labels = uri.option("labels").value_or("fine");
     if (labels != "fine" && labels != "coarse")
@@ -165,6 +167,23 @@ DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
             levels.push_back({name, name == "fine" ? 1U : 0U, {read_class_file(names), false}});
     return std::make_shared<CifarDataset>(uri.text, std::vector<fs::path>{folder / file}, 2,
                                           std::move(levels), labels);
+}
+
+}  // namespace
+
+std::vector<DataSource> cifar_sources() {
+    return {{.scheme = "cifar10",
+             .form = "cifar10:PATH?split=train|test",
+             .help = "CIFAR-10, binary version",
+             .options = {"split"},
+             .open = open_cifar10,
+             .val_is_test = true},
+            {.scheme = "cifar100",
+             .form = "cifar100:PATH?labels=fine|coarse&split=train|test",
+             .help = "CIFAR-100, binary version",
+             .options = {"split", "labels"},
+             .open = open_cifar100,
+             .val_is_test = true}};
 }
 
 }  // namespace cait

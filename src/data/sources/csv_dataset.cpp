@@ -7,8 +7,9 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/csv_reader.h"
-#include "data/sources/file_dataset.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
+#include "data/formats/csv_reader.h"
 #include "system/atomic_file.h"
 #include "system/counted_memory.h"
 #include "system/file_bytes.h"
@@ -51,8 +52,7 @@ std::vector<std::string> level_columns(const DatasetUri& uri) {
     return names;
 }
 
-}  // namespace
-
+// Labels that are all plain numbers are ordered by value, others by their bytes.
 DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
     const std::string text = read_text(uri.path, kLargestTable);
     CountedMemory memory(uri.path);
@@ -97,6 +97,8 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
     return make_file_dataset(uri.path, std::move(list));
 }
 
+}  // namespace
+
 void write_csv_dataset(const Dataset& dataset, std::span<const std::size_t> indices,
                        const fs::path& file) {
     const fs::path folder = fs::absolute(file).parent_path().lexically_normal();
@@ -117,6 +119,16 @@ void write_csv_dataset(const Dataset& dataset, std::span<const std::size_t> indi
     }
     out.write(text);
     out.commit();
+}
+
+std::vector<DataSource> csv_dataset_sources() {
+    return {{.scheme = "csv",
+             .form = "csv:FILE?path=COLUMN&label=COLUMN&levels=COLUMN,COLUMN&root=FOLDER",
+             .help = "a table with a header row; relative paths start at root, else at the file's "
+                     "folder",
+             .options = {"path", "label", "levels", "root"},
+             .open = open_csv_dataset,
+             .is_layout = true}};
 }
 
 }  // namespace cait

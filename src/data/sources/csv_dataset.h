@@ -10,9 +10,6 @@
 
 namespace cait {
 
-// Labels that are all plain numbers are ordered by value, others by their bytes.
-DatasetPtr open_csv_dataset(const DatasetUri& uri, Split split);
-
 // Writes path,label rows that csv: reads back, atomically. Paths become relative to `file` when
 // they lie below its folder. Throws UsageError when the images are not files of their own.
 void write_csv_dataset(const Dataset& dataset, std::span<const std::size_t> indices,

@@ -1,5 +1,5 @@
-#include "data/sources/cub200.h"
-
+// Caltech-UCSD Birds (CUB-200-2011, Wah et al. 2011): images/CLASS/FILE.jpg, with numbers, classes
+// and parts in four lists.
 #include <fmt/format.h>
 
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
-#include "data/sources/file_dataset.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
 #include "data/text_lines.h"
 
 namespace cait {
@@ -44,8 +44,8 @@ const std::string& entry_of(const Numbered& entries, std::int64_t image, const f
     return found->second;
 }
 
-}  // namespace
-
+// cub200:PATH?split=train|test: the 5,994 and 5,794 images that train_test_split.txt marks with 1
+// and 0. Classes as classes.txt names and orders them ("001.Black_footed_Albatross").
 DatasetPtr open_cub200(const DatasetUri& uri, Split split) {
     const fs::path root = find_root(uri, "CUB_200_2011", "train_test_split.txt");
     const fs::path labels_path = root / "image_class_labels.txt",
@@ -73,6 +73,17 @@ DatasetPtr open_cub200(const DatasetUri& uri, Split split) {
         list.labels.push_back(label->second);
     }
     return make_file_dataset(uri.text, std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> cub200_sources() {
+    return {{.scheme = "cub200",
+             .form = "cub200:PATH?split=train|test",
+             .help = "CUB-200-2011, birds, by train_test_split.txt",
+             .options = {"split"},
+             .open = open_cub200,
+             .val_is_test = true}};
 }
 
 }  // namespace cait

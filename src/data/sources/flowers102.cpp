@@ -1,14 +1,14 @@
-#include "data/sources/flowers102.h"
-
+// Oxford Flowers-102 (Nilsback and Zisserman 2008): jpg/image_00001.jpg and on, with their labels
+// and parts in two MATLAB files.
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
-#include "data/sources/file_dataset.h"
-#include "data/sources/mat_file.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
+#include "data/formats/mat_file.h"
 #include "system/file_bytes.h"
 
 namespace cait {
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kFlowerClasses = 102;
-constexpr const char* kLabels = "imagelabels.mat";
+constexpr const char* kLabelFile = "imagelabels.mat";
 constexpr const char* kParts = "setid.mat";
 
 std::vector<std::string_view> variables_of(Split split) {
@@ -36,13 +36,15 @@ std::vector<std::int64_t> read_vector(const MatFile& file, std::string_view name
     return file.integers(file.variable(name), name);
 }
 
-}  // namespace
-
+// flowers102:PATH?split=train|val|trainval|test. The parts are setid.mat's own: trnid (1,020
+// images) is train, valid (1,020) is val, tstid (6,149) is test; trainval, the first two together,
+// is what papers train on. Some publications swap trnid and tstid to train on more: we do not.
+// The files have no names: classes are numbers from 0, label 1 of imagelabels.mat being class 0.
 DatasetPtr open_flowers102(const DatasetUri& uri, Split split) {
     const fs::path root = find_root(uri, "flowers-102", kParts);  // as torchvision calls it
-    const std::vector<std::byte> label_bytes = read_bytes(root / kLabels);
+    const std::vector<std::byte> label_bytes = read_bytes(root / kLabelFile);
     const std::vector<std::byte> part_bytes = read_bytes(root / kParts);
-    const MatFile label_file(label_bytes, (root / kLabels).string());
+    const MatFile label_file(label_bytes, (root / kLabelFile).string());
     const MatFile parts(part_bytes, (root / kParts).string());
     const std::vector<std::int64_t> labels = read_vector(label_file, "labels");
 
@@ -64,6 +66,17 @@ DatasetPtr open_flowers102(const DatasetUri& uri, Split split) {
             list.labels.push_back(label - 1);
         }
     return make_file_dataset(uri.text, std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> flowers102_sources() {
+    return {{.scheme = "flowers102",
+             .form = "flowers102:PATH?split=train|val|trainval|test",
+             .help = "Oxford Flowers-102 by its own setid.mat: test is tstid, 6,149 images",
+             .options = {"split"},
+             .open = open_flowers102,
+             .has_trainval = true}};
 }
 
 }  // namespace cait

@@ -1,5 +1,4 @@
-#include "data/sources/food101.h"
-
+// Food-101 (Bossard et al. 2014): images/CLASS/NUMBER.jpg, with the parts as lists in meta/.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -7,14 +6,18 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
-#include "data/sources/file_dataset.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
 #include "data/text_lines.h"
 
 namespace cait {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// food101:PATH?split=train|test: meta/train.txt (75,750 images) and meta/test.txt (25,250), classes
+// and their order from meta/classes.txt.
 DatasetPtr open_food101(const DatasetUri& uri, Split split) {
     const fs::path root = find_root(uri, "food-101", "meta/classes.txt");
     const fs::path part = root / "meta" / (is_training(split) ? "train.txt" : "test.txt");
@@ -34,6 +37,17 @@ DatasetPtr open_food101(const DatasetUri& uri, Split split) {
         list.labels.push_back(label->second);
     }
     return make_file_dataset(part.string(), std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> food101_sources() {
+    return {{.scheme = "food101",
+             .form = "food101:PATH?split=train|test",
+             .help = "Food-101 by meta/train.txt and test.txt",
+             .options = {"split"},
+             .open = open_food101,
+             .val_is_test = true}};
 }
 
 }  // namespace cait

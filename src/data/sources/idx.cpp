@@ -1,5 +1,5 @@
-#include "data/sources/idx.h"
-
+// IDX, the format of MNIST and Fashion-MNIST: a big-endian header with the extents, then bytes.
+// Files may be gzipped; then they are unpacked into memory once.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,8 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "data/sources/gzip.h"
+#include "data/data_source.h"
+#include "data/formats/gzip.h"
 #include "image/codec/decode_memory.h"
 #include "image/codec/image_limits.h"
 #include "image/ops/colour_convert.h"
@@ -242,8 +243,8 @@ DatasetPtr open_folder(const DatasetUri& uri, const fs::path& folder, Split spli
     return open_arrays(*images, *labels, std::move(names));
 }
 
-}  // namespace
-
+// idx:PATH, a folder with {train,t10k}-images-idx3-ubyte and the labels beside them, or an image
+// file with ?labels=FILE. Classes are numbered.
 DatasetPtr open_idx(const DatasetUri& uri, Split split) {
     const auto labels = uri.option("labels");
     if (fs::is_directory(uri.path)) return open_folder(uri, uri.path, split, {});
@@ -253,6 +254,7 @@ DatasetPtr open_idx(const DatasetUri& uri, Split split) {
     return open_arrays(uri.path, *labels, {});
 }
 
+// The same with their class names. An empty path means where Debian's package puts the files.
 DatasetPtr open_mnist(const DatasetUri& uri, Split split) {
     const fs::path folder =
         uri.path.empty() ? fs::path(kDebianFolder) / "mnist" : fs::path(uri.path);
@@ -268,6 +270,32 @@ DatasetPtr open_fashion_mnist(const DatasetUri& uri, Split split) {
                        {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt",
                         "Sneaker", "Bag", "Ankle boot"},
                        uri.path.empty() ? " (Debian's package dataset-fashion-mnist)" : "");
+}
+
+}  // namespace
+
+std::vector<DataSource> idx_sources() {
+    return {{.scheme = "idx",
+             .form = "idx:PATH?labels=FILE&split=train|test",
+             .help = "IDX files of images and labels",
+             .options = {"split", "labels"},
+             .open = open_idx,
+             .is_layout = true,
+             .val_is_test = true},
+            {.scheme = "mnist",
+             .form = "mnist:PATH?split=train|test",
+             .help = "MNIST, IDX files, also gzipped",
+             .options = {"split"},
+             .open = open_mnist,
+             .needs_path = false,
+             .val_is_test = true},
+            {.scheme = "fashion-mnist",
+             .form = "fashion-mnist:PATH?split=train|test",
+             .help = "Fashion-MNIST; without PATH the files of Debian's package",
+             .options = {"split"},
+             .open = open_fashion_mnist,
+             .needs_path = false,
+             .val_is_test = true}};
 }
 
 }  // namespace cait

@@ -12,6 +12,7 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
+#include "data/data_source.h"
 #include "image/codec/image_name.h"
 #include "system/open_file.h"
 
@@ -174,6 +175,9 @@ FileList list_image_folder(const fs::path& root) {
     return list;
 }
 
+namespace {
+
+// The parts of a folder that holds train/ and val/; none where it holds classes.
 std::vector<Split> folder_splits(const fs::path& folder) {
     const std::vector<std::string> folders = list_folders(folder);
     if (!is_split_layout(folders)) return {};
@@ -183,6 +187,7 @@ std::vector<Split> folder_splits(const fs::path& folder) {
     return splits;
 }
 
+// folder:PATH. When PATH holds train/ and val/ (or test/), `split` says which of them is meant.
 DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {
     fs::path root = uri.path;
     if (const std::vector<std::string> folders = list_folders(root); is_split_layout(folders))
@@ -191,6 +196,20 @@ DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {
         throw Error(
             fmt::format("{}: expected a folder {}, found class folders", uri.text, name_of(split)));
     return make_file_dataset(root.string(), list_image_folder(root));
+}
+
+}  // namespace
+
+std::vector<DataSource> image_folder_sources() {
+    return {{.scheme = "folder",
+             .form = "folder:PATH?split=train|val|test",
+             .help =
+                 "one folder per class, images at any depth below it; where PATH has train/ and "
+                 "val/ or test/, split chooses",
+             .options = {"split"},
+             .open = open_image_folder,
+             .is_layout = true,
+             .parts = folder_splits}};
 }
 
 }  // namespace cait

@@ -1,5 +1,5 @@
-#include "data/sources/imagenet.h"
-
+// ImageNet (ILSVRC 2012) and its two re-labelled relatives. Classes are WordNet ids in their sorted
+// order, which is the order of every published checkpoint.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,9 +10,10 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/file_dataset.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
+#include "data/formats/synset_table.h"
 #include "data/sources/image_folder.h"
-#include "data/sources/synset_table.h"
 #include "data/text_lines.h"
 #include "system/file_bytes.h"
 
@@ -163,8 +164,9 @@ ClassList find_full_class_list(const DatasetUri& uri, const fs::path& images) {
     return numbered;
 }
 
-}  // namespace
-
+// imagenet:PATH?split=train|val. PATH/train has one folder per id; PATH/val has too, or it is flat
+// and the devkit's ILSVRC2012_validation_ground_truth.txt and meta.mat (below PATH, or in
+// ?devkit=FOLDER) say what is what.
 DatasetPtr open_imagenet(const DatasetUri& uri, Split split) {
     const bool train = split == Split::any || split == Split::train;
     if (split == Split::test)
@@ -178,6 +180,8 @@ DatasetPtr open_imagenet(const DatasetUri& uri, Split split) {
                              flat ? list_flat_validation(uri, folder) : list_image_folder(folder));
 }
 
+// imagenet-real:PATH?labels=real.json. "Are we done with ImageNet?" (Beyer et al. 2020): the
+// validation images with all their right answers. Images that have none are not part of the set.
 DatasetPtr open_imagenet_real(const DatasetUri& uri, Split) {
     const fs::path root = require_folder(uri, uri.path);
     const fs::path images = fs::is_directory(root / "val") ? root / "val" : root;
@@ -200,6 +204,7 @@ DatasetPtr open_imagenet_real(const DatasetUri& uri, Split) {
     return make_file_dataset(images.string(), std::move(list));
 }
 
+// imagenet-v2:PATH. Recht et al. 2019: folders named by the class number, 0 to 999.
 DatasetPtr open_imagenet_v2(const DatasetUri& uri, Split) {
     FileList list = list_image_folder(require_folder(uri, uri.path));
     std::vector<std::string> names;
@@ -212,6 +217,25 @@ DatasetPtr open_imagenet_v2(const DatasetUri& uri, Split) {
     list.labels = std::move(indexed.labels);
     list.classes = std::move(indexed.classes);
     return make_file_dataset(uri.path, std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> imagenet_sources() {
+    return {{.scheme = "imagenet",
+             .form = "imagenet:PATH?split=train|val&devkit=FOLDER",
+             .help = "ILSVRC 2012",
+             .options = {"split", "devkit"},
+             .open = open_imagenet},
+            {.scheme = "imagenet-real",
+             .form = "imagenet-real:PATH?labels=real.json&devkit=FOLDER",
+             .help = "ImageNet's validation images with all their right answers",
+             .options = {"labels", "devkit"},
+             .open = open_imagenet_real},
+            {.scheme = "imagenet-v2",
+             .form = "imagenet-v2:PATH",
+             .help = "ImageNet-V2, folders named by class number",
+             .open = open_imagenet_v2}};
 }
 
 }  // namespace cait

@@ -1,5 +1,5 @@
-#include "data/sources/inaturalist.h"
-
+// iNaturalist (2017 to 2021): a COCO-style json names the images, and the label may be any of the
+// seven taxonomic levels.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,8 +12,9 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
 #include "data/levels.h"
-#include "data/sources/file_dataset.h"
 #include "system/file_bytes.h"
 
 namespace cait {
@@ -197,8 +198,9 @@ std::optional<std::int64_t> untold(const Entries& entries, const Used& used, std
     return std::nullopt;
 }
 
-}  // namespace
-
+// inaturalist:PATH?json=train2018.json&level=kingdom|phylum|class|order|family|genus|species. The
+// json lies in PATH, as does categories.json where the levels are kept apart (2018). Without ?json=
+// it is the one file in PATH that begins with the name of the split.
 DatasetPtr open_inaturalist(const DatasetUri& uri, Split split) {
     const std::string chosen = uri.option("level").value_or("species");
     const std::string own = chosen == kOneClass || chosen == "one" ? "species" : chosen;
@@ -235,6 +237,17 @@ DatasetPtr open_inaturalist(const DatasetUri& uri, Split split) {
     }
     list.group_of = std::move(used.of_image);
     return make_file_dataset(json.string(), std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> inaturalist_sources() {
+    return {{.scheme = "inaturalist",
+             .form = "inaturalist:PATH?json=train2018.json&level=genus&split=train|val",
+             .help = "iNaturalist; level is one of the seven taxonomic ones",
+             .options = {"split", "json"},
+             .open = open_inaturalist,
+             .part_option = "json"}};
 }
 
 }  // namespace cait

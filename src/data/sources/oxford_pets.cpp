@@ -1,5 +1,5 @@
-#include "data/sources/oxford_pets.h"
-
+// Oxford-IIIT Pets (Parkhi et al. 2012): images/Breed_name_17.jpg, with the parts and the breeds'
+// numbers as lists in annotations/.
 #include <fmt/format.h>
 
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
-#include "data/sources/file_dataset.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
 #include "data/text_lines.h"
 
 namespace cait {
@@ -54,8 +54,9 @@ void add_breeds(const fs::path& path, const std::vector<Entry>& entries, Breeds&
     }
 }
 
-}  // namespace
-
+// oxford-pets:PATH?split=train|trainval|test: annotations/trainval.txt (3,680 images; the authors
+// leave it undivided, so train means the same) and annotations/test.txt (3,669). The 37 classes are
+// the breeds, in the order of their numbers.
 DatasetPtr open_oxford_pets(const DatasetUri& uri, Split split) {
     const fs::path root = find_root(uri, "oxford-iiit-pet", kTraining);
     const std::vector<Entry> training = read_list(root / kTraining), test = read_list(root / kTest);
@@ -75,6 +76,18 @@ DatasetPtr open_oxford_pets(const DatasetUri& uri, Split split) {
     }
     return make_file_dataset((root / (is_training(split) ? kTraining : kTest)).string(),
                              std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> oxford_pets_sources() {
+    return {{.scheme = "oxford-pets",
+             .form = "oxford-pets:PATH?split=trainval|test",
+             .help = "Oxford-IIIT Pets by annotations/trainval.txt and test.txt: 37 breeds",
+             .options = {"split"},
+             .open = open_oxford_pets,
+             .val_is_test = true,
+             .has_trainval = true}};
 }
 
 }  // namespace cait

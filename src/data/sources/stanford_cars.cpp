@@ -1,5 +1,5 @@
-#include "data/sources/stanford_cars.h"
-
+// Stanford Cars (Krause et al. 2013): photographs of 196 models of car, with labels and names in
+// the MATLAB files of its devkit.
 #include <fmt/format.h>
 
 #include <array>
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
-#include "data/sources/file_dataset.h"
-#include "data/sources/mat_file.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
+#include "data/formats/mat_file.h"
 #include "system/file_bytes.h"
 
 namespace cait {
@@ -77,8 +77,9 @@ FileList list_part(const fs::path& root, Split split) {
     return list;
 }
 
-}  // namespace
-
+// stanford-cars:PATH?split=train|test. Either cars_train/ and cars_test/ with cars_train_annos.mat,
+// cars_test_annos_withlabels.mat and cars_meta.mat (in PATH or PATH/devkit), or car_ims/ with
+// cars_annos.mat, the file that has both parts. Classes are the devkit's names.
 DatasetPtr open_stanford_cars(const DatasetUri& uri, Split split) {
     for (const fs::path& root : {fs::path(uri.path), fs::path(uri.path) / kUnpacked})
         if (fs::exists(root / "cars_annos.mat"))
@@ -86,6 +87,17 @@ DatasetPtr open_stanford_cars(const DatasetUri& uri, Split split) {
     const fs::path root =
         find_root(uri, kUnpacked, is_training(split) ? "cars_train" : "cars_test");
     return make_file_dataset(uri.text, list_part(root, split));
+}
+
+}  // namespace
+
+std::vector<DataSource> stanford_cars_sources() {
+    return {{.scheme = "stanford-cars",
+             .form = "stanford-cars:PATH?split=train|test",
+             .help = "Stanford Cars with the devkit's .mat files",
+             .options = {"split"},
+             .open = open_stanford_cars,
+             .val_is_test = true}};
 }
 
 }  // namespace cait

@@ -10,8 +10,9 @@
 #include "base/display_name.h"
 #include "base/text.h"
 #include "cait/error.h"
-#include "data/sources/shard_names.h"
-#include "data/sources/tar_archive.h"
+#include "data/data_source.h"
+#include "data/dataset_uri.h"
+#include "data/formats/tar_archive.h"
 #include "image/codec/image_name.h"
 #include "system/file_bytes.h"
 #include "system/file_guard.h"
@@ -211,6 +212,11 @@ std::vector<std::string> cut_shards(const DatasetUri& uri) {
     return cut;
 }
 
+namespace {
+
+// PATH is a brace pattern, one file, or a folder of *.tar. The label is the text of .cls or .txt,
+// or the field "cls", "label" or "class" of .json. Numbers are positions: a file classes.txt
+// beside the shards gives them their names.
 DatasetPtr open_tar_shards(const DatasetUri& uri, Split) {
     std::vector<Shard> shards;
     std::vector<TarSample> samples;
@@ -227,6 +233,17 @@ DatasetPtr open_tar_shards(const DatasetUri& uri, Split) {
     if (fs::exists(class_file)) apply_class_file(class_file, indexed);
     return std::make_shared<TarDataset>(uri.text, std::move(indexed.classes), std::move(shards),
                                         std::move(samples), std::move(indexed.labels));
+}
+
+}  // namespace
+
+std::vector<DataSource> tar_shards_sources() {
+    return {{.scheme = "tar",
+             .form = "tar:PATH/{000..009}.tar",
+             .help = "WebDataset shards: key.jpg with key.cls; `cait data pack` writes "
+                     "shard-000000.tar and on",
+             .open = open_tar_shards,
+             .is_layout = true}};
 }
 
 }  // namespace cait

@@ -11,11 +11,6 @@
 
 namespace cait {
 
-// PATH is a brace pattern, one file, or a folder of *.tar. The label is the text of .cls or .txt,
-// or the field "cls", "label" or "class" of .json. Numbers are positions: a file classes.txt
-// beside the shards gives them their names.
-DatasetPtr open_tar_shards(const DatasetUri& uri, Split split);
-
 // The shards that lack the end of an archive, each in one line that names it: some of their images
 // may be lost although all the others can be read.
 std::vector<std::string> cut_shards(const DatasetUri& uri);

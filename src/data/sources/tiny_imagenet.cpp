@@ -1,5 +1,5 @@
-#include "data/sources/tiny_imagenet.h"
-
+// Tiny ImageNet (Stanford CS231N): 200 classes of 64×64 images; folders for training, one flat
+// folder with a list for validation. The test part's labels were never published.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
-#include "data/sources/dataset_root.h"
-#include "data/sources/file_dataset.h"
+#include "data/data_source.h"
+#include "data/file_dataset.h"
 #include "data/sources/image_folder.h"
 #include "data/text_lines.h"
 
@@ -65,8 +65,9 @@ std::vector<std::string> words_for(const std::vector<std::string>& ids, const fs
     return names;
 }
 
-}  // namespace
-
+// tiny-imagenet:PATH?split=train|val&labels=ids|words. Classes are the WordNet ids of wnids.txt in
+// their sorted order, which is that of published weights, or with labels=words what words.txt calls
+// them, in the same order.
 DatasetPtr open_tiny_imagenet(const DatasetUri& uri, Split split) {
     const std::string labels = uri.option("labels").value_or("ids");
     if (labels != "ids" && labels != "words")
@@ -87,6 +88,16 @@ DatasetPtr open_tiny_imagenet(const DatasetUri& uri, Split split) {
     list.classes.names = labels == "words" ? words_for(ids, root / "words.txt") : ids;
     std::string source = list.root.string();
     return make_file_dataset(std::move(source), std::move(list));
+}
+
+}  // namespace
+
+std::vector<DataSource> tiny_imagenet_sources() {
+    return {{.scheme = "tiny-imagenet",
+             .form = "tiny-imagenet:PATH?split=train|val&labels=ids|words",
+             .help = "Tiny ImageNet; classes are WordNet ids, or what words.txt calls them",
+             .options = {"split", "labels"},
+             .open = open_tiny_imagenet}};
 }
 
 }  // namespace cait

@@ -14,7 +14,7 @@ namespace cait {
 
 struct SheetTile {
     Image image;
-    std::string caption;  // lines are parted by '\n'; a line that is too long ends in "..."
+    std::string caption;  // lines are separated by '\n'; long ones are wrapped, then shortened
     std::optional<Colour> frame = {};  // around the image
 };
 
@@ -22,7 +22,6 @@ struct SheetStyle {
     std::int64_t columns = 6;
     std::int64_t side = 224;  // of the square that each image is fitted into
     std::string title;        // none when empty
-    int text_scale = 0;       // size of the font's pixels; 0: 2 where there is room, otherwise 1
     Colour background{255, 255, 255};
     Colour text{32, 32, 32};
 };

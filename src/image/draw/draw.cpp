@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cait/error.h"
-#include "image/draw/pixel_font.h"
 #include "image/ops/resize.h"
 
 namespace cait {
@@ -21,17 +20,6 @@ struct Clipped {
 Clipped clip(std::int64_t start, std::int64_t length, std::int64_t size) {
     const std::int64_t begin = std::clamp(start, std::int64_t(0), size);
     return {begin, std::clamp(start + length, begin, size)};
-}
-
-std::size_t character_count(std::string_view text) {
-    std::size_t count = 0;
-    for (; !text.empty(); ++count) next_character(text);
-    return count;
-}
-
-std::int64_t width_of(std::size_t characters, int scale) {
-    if (characters == 0) return 0;
-    return (std::int64_t(characters) * kGlyphAdvance - (kGlyphAdvance - kGlyphWidth)) * scale;
 }
 
 }  // namespace
@@ -97,40 +85,6 @@ Image fitted(const Image& source, std::int64_t side) {
         return std::max((2 * size * side + longer) / (2 * longer), std::int64_t(1));
     };
     return scaled(source, shrunk(source.width), shrunk(source.height), Scaling::smooth);
-}
-
-void draw_text(Image& canvas, std::int64_t left, std::int64_t top, std::string_view text,
-               const Colour& colour, int scale) {
-    for (; !text.empty() && left < canvas.width; left += kGlyphAdvance * scale) {
-        const char32_t c = next_character(text);
-        for (int y = 0; y < kGlyphHeight; ++y)
-            for (int x = 0; x < kGlyphWidth; ++x)
-                if (glyph_pixel(c, x, y))
-                    fill_rectangle(canvas, left + x * scale, top + y * scale, scale, scale, colour);
-    }
-}
-
-std::int64_t text_width(std::string_view text, int scale) {
-    return width_of(character_count(text), scale);
-}
-
-std::int64_t line_height(int scale) { return std::int64_t(kLineAdvance) * scale; }
-
-std::string fit_text(std::string_view text, std::int64_t width, int scale) {
-    constexpr std::string_view kMore = "...";
-    if (text_width(text, scale) <= width) return std::string(text);
-    std::string_view rest = text;
-    std::size_t kept = 0;  // bytes
-    for (std::size_t count = 1; !rest.empty(); ++count) {
-        if (width_of(count + kMore.size(), scale) > width) break;
-        next_character(rest);
-        kept = text.size() - rest.size();
-    }
-    if (kept > 0) return std::string(text.substr(0, kept)) + std::string(kMore);
-    // Not even one letter and the dots: as many dots as there is room for.
-    std::size_t dots = kMore.size();
-    while (dots > 0 && width_of(dots, scale) > width) --dots;
-    return std::string(kMore.substr(0, dots));
 }
 
 }  // namespace cait

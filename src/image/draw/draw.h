@@ -1,10 +1,7 @@
-// Drawing on an image in memory: rectangles, other images and text. Whatever lies outside is
-// clipped.
+// Drawing on an image in memory: rectangles and other images. Whatever lies outside is clipped.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "image/image.h"
 #include "image/ops/crop.h"
@@ -26,15 +23,5 @@ Image scaled(const Image& source, std::int64_t width, std::int64_t height, Scali
 // The largest size of the same shape inside a square. Small images grow by whole numbers, so that
 // their pixels stay squares; large ones shrink smoothly.
 Image fitted(const Image& source, std::int64_t side);
-
-// One line of UTF-8 with its top left corner there. `scale` enlarges the font's pixels.
-void draw_text(Image& canvas, std::int64_t left, std::int64_t top, std::string_view text,
-               const Colour& colour, int scale = 1);
-
-std::int64_t text_width(std::string_view text, int scale = 1);  // in pixels
-std::int64_t line_height(int scale = 1);
-
-// The text, or its beginning and "..." when it would be wider than `width` pixels.
-std::string fit_text(std::string_view text, std::int64_t width, int scale = 1);
 
 }  // namespace cait

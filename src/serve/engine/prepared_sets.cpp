@@ -8,6 +8,16 @@
 
 namespace cait::serve {
 
+namespace {
+
+// A session keeps one plan for all orders of the same taps.
+void bring_in_order(PreparedSets::Taps& taps) {
+    std::ranges::sort(taps);
+    taps.erase(std::ranges::unique(taps).begin(), taps.end());
+}
+
+}  // namespace
+
 PreparedSets::PreparedSets(Session session, std::shared_ptr<MemoryAccount> account,
                            std::vector<Taps> lasting, std::uint64_t weights)
     : session_(std::move(session)),
@@ -15,14 +25,11 @@ PreparedSets::PreparedSets(Session session, std::shared_ptr<MemoryAccount> accou
       lasting_(std::move(lasting)),
       weights_(weights),
       kept_(account_) {
+    std::ranges::for_each(lasting_, bring_in_order);
     keep_weights();
 }
 
-// Packed, and what a session has always prepared: the default output.
-void PreparedSets::keep_weights() noexcept {
-    const SessionMemory memory = session_.memory(Taps());
-    kept_.hold(weights_ + memory.weights + memory.activations);
-}
+void PreparedSets::keep_weights() noexcept { kept_.hold(weights_ + session_.memory().weights); }
 
 bool PreparedSets::is_lasting(const Taps& taps) const {
     return std::ranges::find(lasting_, taps) != lasting_.end();
@@ -71,7 +78,8 @@ void PreparedSets::check_rare() {
                                              rare()));
 }
 
-std::shared_ptr<const void> PreparedSets::get(const Taps& taps) {
+std::shared_ptr<const void> PreparedSets::get(Taps taps) {
+    bring_in_order(taps);
     std::unique_lock lock(mutex_);
     if (auto known = find(taps)) return known;
     const bool lasting = is_lasting(taps);

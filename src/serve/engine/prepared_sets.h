@@ -18,7 +18,7 @@ namespace cait::serve {
 
 class PreparedSets {
 public:
-    using Taps = std::vector<std::string>;  // rising
+    using Taps = std::vector<std::string>;  // in any order
     static constexpr std::size_t kMostRare = 16;
 
     // `lasting` are those that stay once they were asked for; `weights` the bytes that the model
@@ -29,7 +29,7 @@ public:
     // Prepares the session unless it is. While somebody holds what is returned, the set stays.
     // Throws HttpError: 413 where these outputs never fit into memory, 503 where they do not now,
     // and for a rare set while another one is being prepared.
-    std::shared_ptr<const void> get(const Taps& taps);
+    std::shared_ptr<const void> get(Taps taps);
 
     std::size_t size() const;
 
@@ -53,7 +53,7 @@ private:
 
     const Session session_;
     const std::shared_ptr<MemoryAccount> account_;
-    const std::vector<Taps> lasting_;
+    std::vector<Taps> lasting_;
     const std::uint64_t weights_;
     KeptMemory kept_;
     mutable std::mutex mutex_;

@@ -125,7 +125,6 @@ std::size_t ServedModel::longest_label() const {
 std::vector<std::string> ServedModel::attention_and_logits() const {
     std::vector<std::string> names = attention_taps();
     names.emplace_back("logits");
-    std::ranges::sort(names);
     return names;
 }
 

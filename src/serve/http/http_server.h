@@ -34,7 +34,7 @@ struct Exchange {
 // All are called by the loop's thread and must not block.
 struct HttpHooks {
     // Before the body is read: an answer refuses the request.
-    std::function<std::optional<Response>(const Request& head)> on_head;
+    std::function<std::optional<Response>(Request& head)> on_head;
     std::function<void(std::shared_ptr<Request> request, Reply reply)> on_request;
     std::function<void(const Exchange& exchange)> on_answer{};
     // A request that was refused while it was read, which nobody else hears of.

@@ -14,10 +14,12 @@
 #include <vector>
 
 #include "cait/error.h"
+#include "serve/http/query.h"
 
 namespace cait::serve {
 
 class Charge;
+struct Route;
 
 using Clock = std::chrono::steady_clock;
 
@@ -35,6 +37,10 @@ struct Request {
     Clock::time_point arrived = Clock::now();
     // Becomes true when the client has left: nobody waits for the answer any more.
     std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+    // Where its path leads, once its head has been checked, with what stands in the places of {…}.
+    const Route* route = nullptr;
+    std::vector<std::string> words{};
+    mutable std::optional<Parameters> parsed_parameters{};  // by parameters()
     // What it takes of the server's memory, its body first of all. Nothing: nobody counts.
     std::shared_ptr<Charge> memory{};
 
@@ -44,6 +50,11 @@ struct Request {
         return nullptr;
     }
     std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
+    // Of the query, which is parsed once, by whoever asks first. Throws HttpError(400).
+    const Parameters& parameters() const {
+        if (!parsed_parameters) parsed_parameters.emplace(target);
+        return *parsed_parameters;
+    }
     // Charges what reading it will take, before that is allocated. Throws HttpError (Charge::hold).
     void need(std::uint64_t bytes, std::string_view what) const;
 };

@@ -187,7 +187,7 @@ RequestReader::Progress RequestReader::feed(std::string_view bytes) {
 
 std::uint64_t RequestReader::held() const { return state_->charge.bytes(); }
 
-const Request& RequestReader::request() const { return state_->request; }
+Request& RequestReader::request() { return state_->request; }
 bool RequestReader::keep_alive() const {
     return state_->head_done && state_->parser.get().keep_alive();
 }

@@ -29,7 +29,7 @@ public:
     std::uint64_t held() const;
 
     // Of the head, once that was read. The body is missing until all is done.
-    const Request& request() const;
+    Request& request();
     bool keep_alive() const;
     bool expects_continue() const;
     // What of the body is still to come, as far as that is known.

@@ -14,8 +14,8 @@ namespace cait::serve {
 // A request on its way to a handler.
 struct Call {
     std::shared_ptr<Request> request;
-    std::vector<std::string> words;  // what stands in the places of {…}
     Reply reply;
+    const std::vector<std::string>& words() const { return request->words; }
 };
 
 struct Route {
@@ -26,7 +26,7 @@ struct Route {
     Handler handler;
     bool is_open = false;  // needs no token
     // What can be refused before the body is read; throws HttpError.
-    std::function<void(const Request& head, const std::vector<std::string>& words)> before_body{};
+    std::function<void(const Request& head)> before_body{};
 };
 
 class Router {

@@ -34,7 +34,7 @@ json answers_json(const ServedModel& model, std::span<const float> logits, std::
 }
 
 void classify(Service& service, Call call) {
-    const Parameters parameters(call.request->target);
+    const Parameters& parameters = call.request->parameters();
     parameters.allow({"top", "attention", "model", "version"});
     const ServedModelPtr model = chosen_model(service, parameters);
     const bool attention = parameters.flag("attention");
@@ -64,7 +64,7 @@ void classify(Service& service, Call call) {
 }
 
 void embed(Service& service, Call call) {
-    const Parameters parameters(call.request->target);
+    const Parameters& parameters = call.request->parameters();
     parameters.allow({"model", "version"});
     const ServedModelPtr model = chosen_model(service, parameters);
     service.compute(std::move(call), model,
@@ -80,8 +80,8 @@ void embed(Service& service, Call call) {
 
 void add_image_routes(Service& service) {
     Router& router = service.router();
-    const auto before_body = [&service](const Request& head, const auto&) {
-        service.check_room(*chosen_model(service, Parameters(head.target)), head.arrived);
+    const auto before_body = [&service](const Request& head) {
+        service.check_room(*chosen_model(service, head.parameters()), head.arrived);
     };
     router.add("POST", "/classify", [&service](Call call) { classify(service, std::move(call)); })
         .before_body = before_body;

@@ -73,10 +73,10 @@ Response config(Service& service, const ServedModel& model) {
 }
 
 void infer(Service& service, Call call) {
-    const ServedModelPtr model = model_of(service, call.words);
+    const ServedModelPtr model = model_of(service, call.words());
     service.compute(
         std::move(call), model, [&service, model](Request& request, const Intake& images) {
-            Parameters(request.target).allow({});
+            request.parameters().allow({});
             auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
             const std::uint64_t answer = answer_bytes(*parsed, *model, parsed->count());
             service.check_answer(answer);
@@ -143,26 +143,26 @@ void add_protocol_routes(Service& service) {
         router.add("GET", path + "/ready", [&service](Call call) {
             bool is = false;
             try {
-                model_of(service, call.words);
+                model_of(service, call.words());
                 is = true;
             } catch (const HttpError& error) {
                 if (error.status() == 404) throw;
             }
-            Response response = json_response({{"name", call.words[0]}, {"ready", is}});
+            Response response = json_response({{"name", call.words()[0]}, {"ready", is}});
             if (!is) response.status = 503;
             call.reply(std::move(response));
         });
         router.add("GET", path + "/config", [&service](Call call) {
-            call.reply(config(service, *model_of(service, call.words)));
+            call.reply(config(service, *model_of(service, call.words())));
         });
         router
             .add("POST", path + "/infer",
                  [&service](Call call) { infer(service, std::move(call)); })
-            .before_body = [&service](const Request& head, const std::vector<std::string>& words) {
-            service.check_room(*model_of(service, words), head.arrived);
+            .before_body = [&service](const Request& head) {
+            service.check_room(*model_of(service, head.words), head.arrived);
         };
         router.add("GET", path, [&service](Call call) {
-            call.reply(metadata(service, *model_of(service, call.words)));
+            call.reply(metadata(service, *model_of(service, call.words())));
         });
     }
 }

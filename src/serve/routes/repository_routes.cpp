@@ -42,12 +42,12 @@ json statistics(const Repository::Entry& entry) {
 
 Response statistics(Service& service, const Call& call) {
     json list = json::array();
-    if (!call.words.empty())
-        service.repository().get(call.words[0], call.words.size() > 1 ? call.words[1] : "");
+    if (!call.words().empty())
+        service.repository().get(call.words()[0], call.words().size() > 1 ? call.words()[1] : "");
     for (const Repository::Entry& entry : service.repository().index()) {
-        const bool wanted =
-            call.words.empty() || (entry.name == call.words[0] &&
-                                   (call.words.size() == 1 || entry.version == call.words[1]));
+        const bool wanted = call.words().empty() ||
+                            (entry.name == call.words()[0] &&
+                             (call.words().size() == 1 || entry.version == call.words()[1]));
         if (wanted && entry.ready) list.push_back(statistics(entry));
     }
     return json_response({{"model_stats", std::move(list)}});
@@ -110,7 +110,7 @@ void add_repository_routes(Service& service) {
                [&service](Call call) { call.reply(index(service, *call.request)); });
     router.add("POST", "/v2/repository/models/{model}/load", [&service](Call call) {
         check_control(service, *call.request);
-        const std::string name = call.words[0];
+        const std::string name = call.words()[0];
         service.in_background(std::move(call), [&service, name] {
             try {
                 service.repository().load(name);
@@ -125,7 +125,7 @@ void add_repository_routes(Service& service) {
     });
     router.add("POST", "/v2/repository/models/{model}/unload", [&service](Call call) {
         check_control(service, *call.request);
-        const std::string name = call.words[0];
+        const std::string name = call.words()[0];
         service.in_background(std::move(call), [&service, name] {
             service.repository().unload(name);
             return Response{.body = "{}"};

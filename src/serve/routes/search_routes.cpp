@@ -48,7 +48,7 @@ json found_json(const ImageSearch& index, const Neighbour& one) {
 
 void search(Service& service, Call call) {
     const std::shared_ptr<const ImageSearch> index = index_of(service);
-    const Parameters parameters(call.request->target);
+    const Parameters& parameters = call.request->parameters();
     parameters.allow({"k"});
     const std::size_t rows = index->known().vectors.rows;
     const std::size_t k =
@@ -99,7 +99,7 @@ void image(Service& service, Call call) {
     const std::shared_ptr<const ImageSearch> index = index_of(service);
     if (!index->shows_pictures())
         throw HttpError(404, "search: this server was started without --pictures");
-    const std::size_t row = row_of(call.words[0], index->known().names.size());
+    const std::size_t row = row_of(call.words()[0], index->known().names.size());
     service.draw(std::move(call), [index, row] { return picture(*index, row); });
 }
 
@@ -108,7 +108,7 @@ void image(Service& service, Call call) {
 void add_search_routes(Service& service) {
     Router& router = service.router();
     router.add("POST", "/search", [&service](Call call) { search(service, std::move(call)); })
-        .before_body = [&service](const Request& head, const auto&) {
+        .before_body = [&service](const Request& head) {
         index_of(service);
         service.check_room(*first_model(service), head.arrived);
     };

@@ -73,4 +73,9 @@ private:
     std::size_t started_ = 0;
 };
 
+// Running statistics of batch norms: every rank has seen other images, and before weights are saved
+// or evaluated all have to agree. In place: the mean over the ranks. Counters (whole numbers) are
+// equal everywhere and are left.
+void average_buffers(ProcessGroup& group, const std::vector<at::Tensor>& tensors);
+
 }  // namespace cait

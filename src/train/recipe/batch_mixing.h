@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "base/image_size.h"
 #include "data/augment/mixup.h"
@@ -11,9 +12,10 @@
 
 namespace cait {
 
-// What turns a batch of float images into mixed ones and writes its targets. The mix is a function
-// of the recipe's seed, the batch's place in the run and `rank` alone.
-std::function<void(Batch&)> batch_mixing(const Recipe& recipe, const Mixup& mixup, ImageSize size,
-                                         std::size_t rank = 0);
+// How the images of a batch are mixed; no draws once the recipe has switched mixing off. A function
+// of the recipe's seed, the batch's size and place in the run and `rank` alone.
+std::function<std::vector<MixDraw>(const Batch&)> batch_mixing(const Recipe& recipe,
+                                                               const Mixup& mixup, ImageSize size,
+                                                               std::size_t rank = 0);
 
 }  // namespace cait

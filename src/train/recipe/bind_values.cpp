@@ -2,25 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "cait/error.h"
-#include "image/draw/pixel_font.h"
 
 namespace cait {
-
-namespace {
-
-void require_utf8(std::string_view text) {
-    while (!text.empty())
-        if (next_character(text) == kNoCharacter)
-            throw UsageError("expected UTF-8 text, found other bytes");
-}
-
-}  // namespace
 
 void bind_text(Settings& settings, std::string name, std::string& field, std::string help) {
     settings.custom({std::move(name), std::move(help), [&field] { return field; },
                      [&field](const std::string& text) {
-                         require_utf8(text);
+                         if (!is_utf8(text))
+                             throw UsageError("expected UTF-8 text, found other bytes");
                          field = text;
                      },
                      Settings::Kind::text, "text"});

@@ -149,19 +149,6 @@ struct SchedulePart {
     bool operator==(const SchedulePart&) const = default;
 };
 
-enum class LossKind {
-    cross_entropy,
-    bce,
-    token_label,
-    // Beyond labels (train/views/):
-    knn,          // neighbours in the memory have the image's class (SNCA)
-    instance,     // views of an image agree with each other
-    grafit,       // both
-    ce_instance,  // cross-entropy and instance
-    triplet,      // views of an image are nearer to each other than to those of other images
-    ce_triplet,   // cross-entropy and triplet
-    dino,
-};
 enum class ClassWeights {
     none,
     inverse,  // of a class's share of the training images
@@ -178,7 +165,7 @@ enum class SoftMean { elements, images };
 
 // [loss]
 struct LossPart {
-    LossKind name = LossKind::cross_entropy;
+    std::string name = "cross_entropy";  // a row of objective_rows.h
     double smoothing = 0;
     double bce_threshold = 0;  // targets above it count as 1 (DeiT III); below 0: kept soft
     bool cosub = false;
@@ -189,13 +176,6 @@ struct LossPart {
     double margin = 0.2;     // triplet
     bool operator==(const LossPart&) const = default;
 };
-
-// What a loss asks for.
-bool beyond_labels(LossKind kind);   // the network is judged by its features
-bool compares_views(LossKind kind);  // several views of each image
-bool has_classifier(LossKind kind);  // the class head learns
-bool has_target(LossKind kind);      // a target network
-bool has_memory(LossKind kind);      // a vector of every training image
 
 // [target]: the slowly moving copy of the network.
 struct TargetPart {
@@ -276,7 +256,7 @@ struct EvalPart {
 struct SavePart {
     std::int64_t steps = 0;       // also every so many steps; 0: at the end of epochs only
     std::int64_t keep_every = 0;  // epochs whose checkpoint stays for good; 0: none
-    std::string best = "top1";    // what decides: top1, top5, loss, top1_ema
+    std::string best = "top1";    // the score that decides; with _ema: of averaged weights
     bool head = false;            // model files keep the projector
     bool operator==(const SavePart&) const = default;
 };

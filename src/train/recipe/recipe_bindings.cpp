@@ -6,9 +6,9 @@
 
 #include "cait/error.h"
 #include "image/evaluation_transform.h"
-#include "train/recipe/beyond_labels.h"
 #include "train/recipe/bind_values.h"
 #include "train/recipe/model_settings.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_keys.h"
 
 namespace cait {
@@ -191,41 +191,6 @@ void bind_schedule(Settings& s, SchedulePart& p) {
     s.number("schedule.step_factor", p.step_factor, 1e-6, 1, "step: the rate is multiplied by it");
 }
 
-void bind_loss(Settings& s, LossPart& p) {
-    s.choice("loss.name", p.name,
-             {{"cross_entropy", LossKind::cross_entropy},
-              {"bce", LossKind::bce},
-              {"token_label", LossKind::token_label},
-              {"knn", LossKind::knn},
-              {"instance", LossKind::instance},
-              {"grafit", LossKind::grafit},
-              {"ce_instance", LossKind::ce_instance},
-              {"triplet", LossKind::triplet},
-              {"ce_triplet", LossKind::ce_triplet},
-              {"dino", LossKind::dino}},
-             "bce: one yes or no per class; token_label: VOLO's, with a label for every token; the "
-             "others are those of beyond-labels.md");
-    s.number("loss.smoothing", p.smoothing, 0, 1,
-             "share of a label that is spread over all classes");
-    s.number("loss.bce_threshold", p.bce_threshold, -1, 1,
-             "bce: targets above it count as 1; below 0: kept soft");
-    s.flag("loss.cosub", p.cosub, "two submodels, drawn by stochastic depth, teach each other");
-    s.number("loss.token_weight", p.token_weight, 0, 100,
-             "token_label: weight of the tokens' term");
-    s.choice(
-        "loss.class_target", p.class_target,
-        {{"map", ClassTarget::map}, {"blend", ClassTarget::blend}, {"label", ClassTarget::label}},
-        "token_label, where a map or a teacher labels the tokens: the class head learns what "
-        "that says of the whole image, both that and the label (VOLO's --ground-truth), or "
-        "the label");
-    s.choice("loss.class_weights", p.class_weights,
-             {{"none", ClassWeights::none},
-              {"inverse", ClassWeights::inverse},
-              {"root", ClassWeights::root}},
-             "for classes of unequal size: each counts by the inverse of its share of the images, "
-             "or by the root of that");
-}
-
 void bind_distill(Settings& s, DistillPart& p) {
     s.choice("distill.kind", p.kind,
              {{"none", Distillation::none},
@@ -287,8 +252,10 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
               "also save every so many steps; 0: at the end of epochs only", kAny);
     s.integer("save.keep_every", save.keep_every, 0,
               "keep the checkpoint of every so many epochs; 0: none");
-    s.word("save.best", save.best, {"top1", "top5", "loss", "top1_ema"},
-           "what decides which weights are the best");
+    bind_text(
+        s, "save.best", save.best,
+        "the score that decides which weights are the best: top1, top5, loss or ece, and with "
+        "_ema that of averaged weights");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
 
@@ -304,8 +271,7 @@ void bind(Settings& keys, Recipe& recipe) {
     bind_views(keys, recipe.views);
     bind_optim(keys, recipe.optim);
     bind_schedule(keys, recipe.schedule);
-    bind_loss(keys, recipe.loss);
-    bind_beyond_labels(keys, recipe);
+    bind_objectives(keys, recipe);
     bind_distill(keys, recipe.distill);
     bind_train(keys, recipe.train);
     bind_eval_and_save(keys, recipe.eval, recipe.save);

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "cait/error.h"
-#include "train/recipe/beyond_labels.h"
+#include "cait/scores.h"
 #include "train/recipe/bind_values.h"
 #include "train/recipe/model_settings.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_keys.h"
 
 namespace cait {
@@ -61,35 +62,6 @@ void check_schedule(const Recipe& recipe) {
             fmt::format("at most optim.lr {}, found {}", recipe.optim.lr, s.min_lr));
 }
 
-void check_loss(const Recipe& recipe) {
-    const LossPart& loss = recipe.loss;
-    // The smallest target is smoothing / classes, which lies above a threshold of 0.
-    require(loss.name != LossKind::bce || loss.bce_threshold != 0 || loss.smoothing == 0,
-            "loss.smoothing",
-            fmt::format("0, as with loss.bce_threshold 0 every class would count as present, "
-                        "found {}",
-                        loss.smoothing));
-    require(!loss.cosub || loss.name == LossKind::bce, "loss.cosub", "loss.name bce");
-    require(loss.class_weights == ClassWeights::none || loss.name == LossKind::cross_entropy,
-            "loss.class_weights", "loss.name cross_entropy, or none");
-    require(recipe.augment.mix_tokens == 0 || loss.name == LossKind::token_label,
-            "augment.mix_tokens", "loss.name token_label, or 0");
-    if (!recipe.data.token_labels.empty()) {
-        require(loss.name == LossKind::token_label, "data.token_labels", "loss.name token_label");
-        require(recipe.distill.kind != Distillation::tokens, "data.token_labels",
-                "no teacher that labels tokens, too; found distill.kind tokens");
-        require(recipe.augment.mixup == 0 && recipe.augment.cutmix == 0, "data.token_labels",
-                "augment.mixup 0 and augment.cutmix 0, as maps are of single images");
-    }
-    if (loss.name != LossKind::token_label) return;
-    const SettingList settings = model_settings(recipe.model.name, recipe.model.settings);
-    const auto head = std::ranges::find(settings, "aux_head", &SettingList::value_type::first);
-    require(head != settings.end() && head->second == "true", "loss.name",
-            fmt::format("a model with a head for tokens (VOLO with model.aux_head) for "
-                        "token_label, found {}",
-                        recipe.model.name));
-}
-
 // What makes an image look different each time it is shown; empty: nothing does.
 std::string randomness(const AugmentPart& a) {
     if (a.crop != CropKind::squash && a.crop != CropKind::evaluation)
@@ -109,11 +81,8 @@ void check_distillation(const Recipe& recipe) {
     if (distill.kind == Distillation::none) return;
     require(!distill.teacher.empty(), "distill.teacher",
             "a model file or a preset, as distill.kind is not none");
-    if (distill.kind == Distillation::tokens) {
-        require(recipe.loss.name == LossKind::token_label, "distill.kind",
-                "loss.name token_label for tokens");
-        require(!distill.cache, "distill.cache", "false, as labels of tokens are not kept");
-    }
+    require(distill.kind != Distillation::tokens || !distill.cache, "distill.cache",
+            "false, as labels of tokens are not kept");
     const std::string random = randomness(recipe.augment);
     require(!distill.cache || random.empty(), "distill.cache",
             fmt::format("images that are always shown alike, found {}", random));
@@ -150,11 +119,10 @@ void check(const Recipe& recipe) {
     check_distillation(recipe);
     check_views(recipe);
     check_mode(recipe);
-    check_beyond_labels(recipe);
-    // DINO's teacher is an average of its student.
-    require(recipe.save.best != "top1_ema" || recipe.train.ema > 0 ||
-                recipe.loss.name == LossKind::dino,
-            "save.best", "train.ema above 0 for top1_ema");
+    check_objective(recipe);
+    require(!is_of_average(recipe.save.best) || recipe.train.ema > 0 ||
+                asks_for(recipe.loss, &ObjectiveTerm::averages),
+            "save.best", fmt::format("train.ema above 0 for {}", recipe.save.best));
     require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
             "validation data, as it waits for a better result; found data.val none");
 }

@@ -28,17 +28,21 @@ TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int
     return settings;
 }
 
-Mixup mixup_settings(const Recipe& recipe, std::int64_t classes) {
+Mixup mixup_settings(const Recipe& recipe) {
     Mixup mixup;
     mixup.mixup_alpha = recipe.augment.mixup;
     mixup.cutmix_alpha = recipe.augment.cutmix;
     mixup.probability = recipe.augment.mix_probability;
     mixup.switch_probability = recipe.augment.mix_switch;
     mixup.mode = recipe.augment.mix_mode;
-    mixup.smoothing = recipe.loss.smoothing;
-    mixup.classes = classes;
     mixup.check();
     return mixup;
+}
+
+SoftLabels soft_labels(const Recipe& recipe, std::int64_t classes) {
+    const SoftLabels soft{.classes = classes, .smoothing = recipe.loss.smoothing};
+    soft.check();
+    return soft;
 }
 
 }  // namespace cait

@@ -9,6 +9,7 @@
 #include "data/augment/multi_crop.h"
 #include "data/augment/train_transform.h"
 #include "data/batch.h"
+#include "data/targets/label.h"
 #include "train/recipe/recipe.h"
 
 namespace cait {
@@ -30,7 +31,8 @@ ViewTransform view_transform(const Recipe& recipe, const TrainSettings& settings
 // shown at the model's. Returns a line for people, empty where nothing had to change.
 std::string fit_views_to_model(Recipe& recipe);
 
-// What happens to a batch and its labels. Switching it off at an epoch is the trainer's.
-Mixup mixup_settings(const Recipe& recipe, std::int64_t classes);
+// What happens to a batch, and to its labels. Throw UsageError as above.
+Mixup mixup_settings(const Recipe& recipe);
+SoftLabels soft_labels(const Recipe& recipe, std::int64_t classes);
 
 }  // namespace cait

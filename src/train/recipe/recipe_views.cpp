@@ -99,7 +99,7 @@ ViewTransform view_transform(const Recipe& recipe, const TrainSettings& settings
         return {{{views.count, settings.height, settings.width}},
                 [transform = TrainTransform(settings), workspace = TrainWorkspace()](
                     const Image& image, const SampleKey& key, std::span<float> out) mutable {
-                    transform.apply(image, key, workspace, out);
+                    return transform.apply(image, key, workspace, out);
                 }};
     const MultiCrop crops(
         multi_crop_settings(views, {settings.height, settings.width}, settings.mean, settings.std));
@@ -108,7 +108,7 @@ ViewTransform view_transform(const Recipe& recipe, const TrainSettings& settings
         {{views.globals, global.height, global.width}},
         [crops, workspace = MultiCropWorkspace()](const Image& image, const SampleKey& key,
                                                   std::span<float> out) mutable {
-            crops.apply(image, key, workspace, out);
+            return crops.apply(image, key, workspace, out);
         }};
     if (views.locals > 0) transform.groups.push_back({views.locals, local.height, local.width});
     return transform;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cait/scores.h"
 #include "models/catalogue.h"
 #include "train/bad_tensor.h"
 #include "train/recipe/recipe_file.h"
@@ -59,7 +60,7 @@ void CheckpointWriter::save(const TrainingStep& step, RunState& state,
 
 void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& state,
                                  std::uint64_t steps_per_epoch) const {
-    Facts facts = recipe_.save.best == "top1_ema" ? ema_scores_ : scores_;
+    Facts facts = is_of_average(recipe_.save.best) ? ema_scores_ : scores_;
     facts["chosen_by"] = recipe_.save.best;
     save_model(folder_.best(), weights, state, steps_per_epoch, facts);
 }

@@ -20,7 +20,7 @@ public:
     void save_best(const TorchTensors& weights, const RunState& state,
                    std::uint64_t steps_per_epoch) const;
 
-    // What is known of the weights that are saved next, for their model files: "top1" and so on.
+    // What is known of the weights that are saved next, for their model files.
     using Facts = std::map<std::string, std::string>;
     void set_scores(Facts of_weights, Facts of_ema);
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "evaluate/scores.h"
 #include "report/report.h"
 #include "report/run_results.h"
 #include "system/machine.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_file.h"
 
 namespace cait {
@@ -40,16 +42,18 @@ void add_results(const Recipe& recipe, const TrainingData& used, ReportData& dat
     const RunResults results = run_results(data.records, recipe.save.best);
     if (!results.final_epoch) return;
     const double epochs = recipe.schedule.epochs + recipe.schedule.cooldown;
-    const bool shows_ema = results.final_ema && recipe.save.best == "top1_ema";
+    const bool shows_ema = results.final_ema && is_of_average(recipe.save.best);
     const std::string latest = latest_text(*results.final_epoch, epochs);
     const auto add = [&](std::string name, const EpochScores& scores) {
-        data.epochs.push_back({std::move(name), scores.top1, scores.top5, scores.loss});
+        data.epochs.push_back({std::move(name), scores.scores});
     };
     add(latest, *results.final_epoch);
     if (results.final_ema) add(latest + ", averaged weights", *results.final_ema);
-    add(fmt::format("best epoch ({:g}), chosen on the {} by {}", results.best->epoch,
-                    used.on_test ? "test part of the data" : "validation set", recipe.save.best),
-        *results.best);
+    if (results.best)
+        add(fmt::format("best epoch ({:g}), chosen on the {} by {}", results.best->epoch,
+                        used.on_test ? "test part of the data" : "validation set",
+                        recipe.save.best),
+            *results.best);
     data.shown = shows_ema ? latest + ", averaged weights" : latest;
 }
 
@@ -63,7 +67,7 @@ MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
 RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
                        const Recipe& recipe)
     : folder_(folder),
-      has_accuracy_(has_classifier(recipe.loss.name)),
+      has_accuracy_(asks_for(recipe.loss, &ObjectiveTerm::classifier)),
       log_(open_log(folder, resume, step)),
       tensorboard_(folder.tensorboard()) {
     if (resume)
@@ -105,25 +109,19 @@ void RunRecords::train(const RunState& state, double epoch, double lr, const Epo
                                     {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
                                     {"skipped_steps", double(state.skipped)}}};
     if (has_accuracy_)
-        record.values[metric::kTop1] = sums.images == 0 ? 0 : sums.correct / double(sums.images);
+        record.values[metric::kAccuracy] =
+            sums.images == 0 ? 0 : sums.correct / double(sums.images);
     record.values.insert(parts.begin(), parts.end());
     append(record);
 }
 
-void RunRecords::validation(const RunState& state, double epoch, const Metrics& metrics,
-                            const std::optional<Metrics>& ema) {
-    MetricsRecord record{.kind = "val",
-                         .step = std::int64_t(state.step),
-                         .epoch = epoch,
-                         .values = {{metric::kLoss, metrics.loss()},
-                                    {metric::kTop1, metrics.top1()},
-                                    {metric::kTop5, metrics.top5()},
-                                    {metric::kEce, metrics.ece()}}};
-    if (ema) {
-        record.values[metric::kLossEma] = ema->loss();
-        record.values[metric::kTop1Ema] = ema->top1();
-        record.values[metric::kTop5Ema] = ema->top5();
-    }
+void RunRecords::validation(const RunState& state, double epoch, const Scores& scores,
+                            const Scores& of_average) {
+    MetricsRecord record{
+        .kind = "val", .step = std::int64_t(state.step), .epoch = epoch, .values = {}};
+    for (const Score& score : scores) record.values[score.name] = score.value;
+    for (const Score& score : main_scores(of_average))
+        record.values[score.name + std::string(kOfAverage)] = score.value;
     append(record);
 }
 

@@ -22,11 +22,11 @@ public:
     // Records of steps after `step` are forgotten: the run goes on from there.
     RunRecords(const RunFolder& folder, bool resume, std::uint64_t step, const Recipe& recipe);
 
-    // Without top1 where no classifier learns. `parts`: of the latest loss, by name.
+    // Without an accuracy where no classifier learns. `parts`: of the latest loss, by name.
     void train(const RunState& state, double epoch, double lr, const EpochTotals& since_last,
                const std::map<std::string, double>& parts = {});
-    void validation(const RunState& state, double epoch, const Metrics& metrics,
-                    const std::optional<Metrics>& ema);
+    void validation(const RunState& state, double epoch, const Scores& scores,
+                    const Scores& of_average);
 
     const std::string& damage() const { return log_.damage(); }  // of a log that goes on
 

@@ -135,8 +135,8 @@ std::vector<CurvePoint> curve_of(const std::vector<MetricsRecord>& records) {
             copy(metric::kEpochLoss, "train_loss");
             copy(metric::kEpochTop1, "train_top1");
         } else if (record.kind == "val") {
-            copy(metric::kTop1, "top1");
-            copy(metric::kLoss, "loss");
+            for (const auto& [name, value] : record.values)
+                points[record.epoch].values[name] = value;
         }
     }
     std::vector<CurvePoint> curve;

@@ -36,6 +36,15 @@ at::ScalarType torch_type(kernels::Format format) {
     throw Error("unknown number format");
 }
 
+std::optional<TensorType> type_of_torch(const at::Tensor& tensor) {
+    if (!tensor.defined()) return std::nullopt;
+    TensorType type{DType::f32, Shape(tensor.sizes().vec())};
+    for (const DType each :
+         {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::boolean})
+        if (tensor.scalar_type() == scalar_type(each)) type.dtype = each;
+    return type;
+}
+
 at::Tensor to_torch(const Tensor& tensor) {
     // LibTorch has no read-only tensors; the callers keep to reading.
     void* data = const_cast<std::byte*>(tensor.bytes());

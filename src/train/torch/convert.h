@@ -4,11 +4,15 @@
 #include "train/torch/libtorch.h"
 
 #include "cait/tensor.h"
+#include "graph/match_inputs.h"
 #include "kernels/format.h"
 
 namespace cait {
 
 at::ScalarType torch_type(kernels::Format format);
+
+// As an input of a graph: any floating-point type passes for float32.
+std::optional<TensorType> type_of_torch(const at::Tensor& tensor);
 
 // Shares the memory and keeps its owner alive. The result must not be written to when the tensor
 // is a mapped view; training clones first.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "graph/branch_inputs.h"
+#include "graph/ops.h"
 #include "system/isa.h"
 #include "train/torch/attention_function.h"
 #include "train/torch/convert.h"
@@ -303,12 +303,25 @@ private:
     const EvaluateContext& context_;
 };
 
+template <class T>
+constexpr bool kHasCase = std::is_invocable_v<Evaluator, const T&>;
+
 }  // namespace
+
+bool has_torch_form(const Op& op) {
+    return std::visit([]<class T>(const T&) { return kHasCase<T>; }, op);
+}
 
 at::Tensor evaluate(const Node& node, std::span<const at::Tensor> inputs,
                     const EvaluateContext& context) {
     if (const auto result = evaluate_with_kernels(node, inputs, context)) return *result;
-    return std::visit(Evaluator(node, inputs, context), node.op);
+    return std::visit(
+        [&]<class T>(const T& op) -> At {
+            if constexpr (kHasCase<T>) return Evaluator(node, inputs, context)(op);
+            static_assert(kHasCase<T> || requires { &T::decompose; });
+            throw Error(fmt::format("[{}] expected its decomposition", T::kName));
+        },
+        node.op);
 }
 
 }  // namespace cait

@@ -58,6 +58,9 @@ struct EvaluateContext {
     std::function<void(const Node&, const at::Tensor&)> watch{};
 };
 
+// Whether there is a case for it. A composite without one has to be decomposed first.
+bool has_torch_form(const Op& op);
+
 // Input and Param are leaves: whoever walks the graph supplies them.
 at::Tensor evaluate(const Node& node, std::span<const at::Tensor> inputs,
                     const EvaluateContext& context);

@@ -3,22 +3,14 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
-#include "graph/fuse.h"
+#include "graph/match_inputs.h"
+#include "graph/passes.h"
+#include "train/torch/convert.h"
 #include "train/torch/onednn_limit.h"
 
 namespace cait {
 
 namespace {
-
-void check_input(const at::Tensor& images, const Node& node) {
-    bool fits = images.dim() == 4 && images.is_floating_point();
-    for (std::int64_t axis = 1; fits && axis < 4; ++axis)
-        fits = images.size(axis) == node.shape[axis];
-    if (fits) return;
-    const auto sizes = images.sizes();
-    throw Error(fmt::format("[input] expected float32 images {}, found {}", node.shape.to_string(),
-                            Shape(std::vector(sizes.begin(), sizes.end())).to_string()));
-}
 
 at::Tensor compute(const Node& node, std::span<const at::Tensor> results,
                    const EvaluateContext& context) {
@@ -27,14 +19,18 @@ at::Tensor compute(const Node& node, std::span<const at::Tensor> results,
     return evaluate(node, inputs, context);
 }
 
+Graph runnable(const Graph& graph) {
+    return decompose(graph, [](const Op& op) { return !has_torch_form(op); });
+}
+
 }  // namespace
 
-TorchExecutor::TorchExecutor(Graph graph)
-    : recorded_(std::move(graph)), fused_(fuse(recorded_.graph)) {
+TorchExecutor::TorchExecutor(const Graph& graph)
+    : recorded_(runnable(graph)), fused_(runnable(fuse(recorded_.graph))) {
     limit_onednn();
 }
 
-TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& params,
+TorchTensors TorchExecutor::run(const NamedInputs<at::Tensor>& inputs, const TorchTensors& params,
                                 const EvaluateContext& options) const {
     EvaluateContext context = options;
     const Plan& plan = context.watch ? recorded_ : fused_;
@@ -42,12 +38,13 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
     context.mode = graph.mode;
     if (!context.memory) context.memory = std::make_shared<CpuMemory>();
     context.memory->set_parameters(params);
+    const std::vector<at::Tensor> given = match_inputs(graph.inputs(), inputs, type_of_torch);
+    auto next = given.begin();
     std::vector<at::Tensor> results(graph.nodes.size());
     for (const Node& node : graph.nodes) {
         at::Tensor& result = results[node.id];
         if (std::holds_alternative<op::Input>(node.op)) {
-            check_input(images, node);
-            result = images;
+            result = *next++;
         } else if (const auto* param = std::get_if<op::Param>(&node.op)) {
             const std::string& name = graph.params[param->index].name;
             const auto found = params.find(name);
@@ -55,8 +52,8 @@ TorchTensors TorchExecutor::run(const at::Tensor& images, const TorchTensors& pa
                 throw Error(fmt::format("[param] no weights for '{}'", name));
             result = found->second;
         } else if (std::holds_alternative<op::Expand>(node.op)) {
-            std::vector<std::int64_t> extents = node.shape.with_batch(images.size(0)).extents();
-            result = results[node.inputs[0]].expand(extents);
+            const std::int64_t batch = given.at(0).size(0);
+            result = results[node.inputs[0]].expand(node.shape.with_batch(batch).extents());
         } else {
             try {
                 result = compute(node, results, context);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "graph/graph.h"
-#include "graph/liveness.h"
+#include "graph/passes.h"
 #include "train/torch/evaluate.h"
 
 namespace cait {
@@ -16,11 +16,11 @@ using TorchTensors = std::map<std::string, at::Tensor>;
 
 class TorchExecutor {
 public:
-    explicit TorchExecutor(Graph graph);
+    explicit TorchExecutor(const Graph& graph);
 
-    // images [B, C, H, W] and every parameter of the graph by name → the named outputs.
-    // Autograd follows the caller's grad mode and the parameters' requires_grad.
-    TorchTensors run(const at::Tensor& images, const TorchTensors& params,
+    // Inputs and every parameter of the graph by name → the named outputs. Autograd follows the
+    // caller's grad mode and the parameters' requires_grad.
+    TorchTensors run(const NamedInputs<at::Tensor>& inputs, const TorchTensors& params,
                      const EvaluateContext& context = {}) const;
 
     const Graph& graph() const { return recorded_.graph; }

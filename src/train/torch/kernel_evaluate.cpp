@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "graph/branch_inputs.h"
+#include "graph/ops.h"
 #include "train/torch/branch_functions.h"
 #include "train/torch/drop_factors.h"
 #include "train/torch/linear_function.h"

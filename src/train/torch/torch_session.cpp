@@ -1,13 +1,12 @@
 #include "train/torch/torch_session.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 #include "cait/error.h"
-#include "graph/constants.h"
-#include "graph/lower.h"
+#include "graph/match_inputs.h"
+#include "graph/passes.h"
 #include "models/catalogue.h"
 #include "system/file_guard.h"
 #include "train/torch/convert.h"
@@ -34,7 +33,7 @@ public:
     TorchSession(const Model& model, Precision precision, at::Device device)
         : model_(model), precision_(precision), device_(device) {}
 
-    std::map<std::string, Tensor> run(const Tensor& images,
+    std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps) const override;
 
 private:
@@ -50,12 +49,13 @@ private:
     Precision precision_;
     at::Device device_;
     mutable std::mutex mutex_;
-    mutable std::map<std::vector<std::string>, std::unique_ptr<Prepared>> prepared_;
+    mutable std::map<std::set<std::string>, std::unique_ptr<Prepared>> prepared_;
 };
 
 const TorchSession::Prepared& TorchSession::prepared(const std::vector<std::string>& taps) const {
     const std::lock_guard lock(mutex_);
-    if (const auto found = prepared_.find(taps); found != prepared_.end()) return *found->second;
+    std::unique_ptr<Prepared>& kept = prepared_[{taps.begin(), taps.end()}];
+    if (kept) return *kept;
     const ComputedConstants computation = computation_of(model_, taps);
     auto made = std::make_unique<Prepared>(Prepared{TorchExecutor(computation.graph), {}, {}});
     for (const auto& [name, tensor] : computation.weights)
@@ -63,20 +63,21 @@ const TorchSession::Prepared& TorchSession::prepared(const std::vector<std::stri
     made->context.precision = precision_;
     made->context.memory = std::make_shared<CpuMemory>();
     made->context.weights_version = 0;  // they do not change here
-    return *(prepared_[taps] = std::move(made));
+    return *(kept = std::move(made));
 }
 
-std::map<std::string, Tensor> TorchSession::run(const Tensor& images,
+std::map<std::string, Tensor> TorchSession::run(const NamedInputs<Tensor>& inputs,
                                                 const std::vector<std::string>& taps) const {
-    if (images.dtype() != DType::f32 || images.shape().rank() != 4)
-        throw Error(fmt::format("expected float32 images [B, C, H, W], found {} {}",
-                                name_of(images.dtype()), images.shape().to_string()));
-    if (images.shape()[0] == 0) throw Error("expected at least one image, found none");
     const at::InferenceMode no_gradients;
     const Prepared& with = prepared(taps);
+    NamedInputs<at::Tensor> given;
+    const std::vector<op::Input> takes = with.executor.graph().inputs();
+    const std::vector<Tensor> tensors = match_inputs(takes, inputs, type_of);
+    if (tensors.at(0).shape()[0] == 0) throw Error("expected at least one image, found none");
+    for (std::size_t i = 0; i < takes.size(); ++i)
+        given[takes[i].name] = to_torch(tensors[i]).to(device_);
     std::map<std::string, Tensor> results;
-    for (const auto& [name, tensor] :
-         with.executor.run(to_torch(images).to(device_), with.weights, with.context))
+    for (const auto& [name, tensor] : with.executor.run(given, with.weights, with.context))
         results[name] = from_torch(tensor);
     check_mapped_files();
     return results;

@@ -1,4 +1,4 @@
-#include "data/check_class_names.h"
+#include "data/class_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "data/holdout.h"
+#include "data/split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

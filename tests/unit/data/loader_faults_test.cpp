@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 
 const FloatTransform kNumber = [](const Image& image, const SampleKey&, std::span<float> out) {
     std::ranges::fill(out, float(image.pixels[0]));
+    return Geometry{};
 };
 
 LoaderOptions loader_faults_small(int threads = 2) {
@@ -46,7 +47,7 @@ TEST(LoaderFaults, ABadImageIsNamedCountedAndReplacedByTheNext) {
             for (std::size_t i = 0; i < batch->size; ++i) {
                 used.push_back(batch->keys[i].sample);
                 EXPECT_EQ(batch->images().floats()[i * 12], float(batch->keys[i].sample));
-                EXPECT_EQ(batch->labels[i], std::int64_t(batch->keys[i].sample % 2));
+                EXPECT_EQ(labels_of(batch->targets)[i], std::int64_t(batch->keys[i].sample % 2));
             }
         // 3 and 4 become 5; the last wraps round to the first.
         EXPECT_THAT(std::vector<std::uint64_t>(used.begin(), used.begin() + 7),
@@ -116,9 +117,66 @@ TEST(LoaderFaults, EvaluationRefusesTheFirst) {
                 HasSubstr("image12: truncated (evaluation refuses unreadable images)"));
 }
 
+// Reads are counted: nothing is read in place of a bad image, and nothing twice.
+TEST(LoaderFaults, BadImagesAreLeftOutWhereverTheyAre) {
+    constexpr std::size_t kImages = 1205;  // 1,200 bad ones in a row
+    std::set<std::size_t> bad;
+    for (std::size_t i = 2; i < 1202; ++i) bad.insert(i);
+    for (const int threads : {1, 8}) {
+        std::atomic<std::size_t> made = 0;
+        const FloatTransform counting = [&](const Image& image, const SampleKey&,
+                                            std::span<float> out) {
+            ++made;
+            std::ranges::fill(out, float(image.pixels[0]));
+            return Geometry{};
+        };
+        LoaderOptions options = loader_faults_small(threads);
+        options.on_bad = OnBad::leave_out;
+        options.max_bad = 1;
+        options.targets = {label_target(SoftLabels{.classes = 2, .smoothing = 0})};
+        std::vector<std::size_t> reported;
+        options.report = [&](const BadImage& image) { reported.push_back(image.index); };
+        Loader loader(std::make_shared<MemoryDataset>(kImages, bad, true),
+                      Sampler({.size = kImages,
+                               .batch = 8,
+                               .shuffle = false,
+                               .tail = Tail::keep,
+                               .stretches = {}}),
+                      counting, options);
+        std::vector<std::uint64_t> used, sizes;
+        while (const Batch* batch = loader.next()) {
+            sizes.push_back(batch->size);
+            ASSERT_EQ(batch->images().shape()[0], std::int64_t(batch->size));
+            ASSERT_EQ(batch->keys.size(), batch->size);
+            ASSERT_EQ(batch->targets.at(kLabelRows).shape(), (Shape{std::int64_t(batch->size), 2}));
+            for (std::size_t i = 0; i < batch->size; ++i) {
+                const std::uint64_t sample = batch->keys[i].sample;
+                used.push_back(sample);
+                EXPECT_EQ(batch->images().floats()[i * 12], float(std::uint8_t(sample)));
+                EXPECT_EQ(labels_of(batch->targets)[i], std::int64_t(sample % 2));
+                EXPECT_EQ(batch->targets.at(kLabelRows).floats()[2 * i + 1], float(sample % 2));
+            }
+        }
+        EXPECT_THAT(used, ElementsAre(0, 1, 1202, 1203, 1204));
+        EXPECT_THAT(sizes, ElementsAre(2, 3));
+        EXPECT_EQ(made, 5U);
+        EXPECT_TRUE(std::ranges::equal(reported, bad));
+        EXPECT_EQ(loader.next(), nullptr);
+    }
+}
+
+TEST(LoaderFaults, TooManyLeftOutEndTheRun) {
+    LoaderOptions options = loader_faults_small();
+    options.on_bad = OnBad::leave_out;
+    Loader loader(std::make_shared<MemoryDataset>(20, std::set<std::size_t>{3, 4}), sampler(20, 5),
+                  kNumber, options);
+    EXPECT_THAT(error_of([&] { loader.next(); }), HasSubstr("2 of 20 images cannot be read"));
+}
+
 TEST(LoaderFaults, ExceptionsInWorkersReachTheCaller) {
     const FloatTransform broken = [](const Image& image, const SampleKey&, std::span<float>) {
         if (image.pixels[0] == 17) throw std::logic_error("a bug");
+        return Geometry{};
     };
     Loader loader(std::make_shared<MemoryDataset>(40), sampler(40, 10), broken,
                   loader_faults_small());
@@ -127,8 +185,9 @@ TEST(LoaderFaults, ExceptionsInWorkersReachTheCaller) {
     EXPECT_THROW(loader.next(), std::logic_error);
 
     LoaderOptions options = loader_faults_small();
-    options.finish = [](Batch& batch) {
+    options.mix = [](const Batch& batch) {
         if (batch.position.batch == 1) throw Error("mixup: odd batch");
+        return std::vector<MixDraw>();
     };
     Loader mixing(std::make_shared<MemoryDataset>(40), sampler(40, 10), kNumber, options);
     EXPECT_NE(mixing.next(), nullptr);

@@ -63,21 +63,14 @@ FloatTransform train_transform() {
     settings.erasing.probability = 0.25;
     return [transform = TrainTransform(settings), workspace = TrainWorkspace()](
                const Image& image, const SampleKey& key, std::span<float> out) mutable {
-        transform.apply(image, key, workspace, out);
+        return transform.apply(image, key, workspace, out);
     };
 }
 
-void mix(Batch& batch) {
-    Mixup mixup;
-    mixup.classes = 4;
+std::vector<MixDraw> mix(const Batch& batch) {
     const Shape shape = batch.storage.shape();
     RandomStream random(batch.position.epoch, batch.position.batch);
-    const auto size = std::int64_t(batch.size);
-    const auto draws = draw_mix(mixup, size, shape[2], shape[3], random);
-    const std::size_t values = batch.size * std::size_t(shape[1] * shape[2] * shape[3]);
-    apply_mix(draws, shape[1], shape[2], shape[3], batch.storage.mutable_floats().first(values));
-    batch.targets.resize(batch.size * 4);
-    mix_targets(mixup, draws, batch.labels, batch.targets);
+    return draw_mix(Mixup{}, std::int64_t(batch.size), shape[2], shape[3], random);
 }
 
 struct Bytes {
@@ -98,13 +91,17 @@ std::vector<Bytes> batches_of(const DatasetPtr& dataset, int threads, Position s
     options.start = start;
     options.epochs = 2;
     options.max_bad = 0.2;
-    options.finish = mix;
+    options.mix = mix;
+    options.targets = {label_target(SoftLabels{.classes = 4})};
     Loader loader(dataset, Sampler(order), train_transform(), options);
     std::vector<Bytes> all;
     while (const Batch* batch = loader.next()) {
         const Tensor images = batch->images();
-        all.push_back(
-            {{images.floats().begin(), images.floats().end()}, batch->targets, batch->labels});
+        const std::span<const float> rows = batch->targets.at(kLabelRows).floats();
+        const std::span<const std::int64_t> labels = labels_of(batch->targets);
+        all.push_back({{images.floats().begin(), images.floats().end()},
+                       {rows.begin(), rows.end()},
+                       {labels.begin(), labels.end()}});
     }
     return all;
 }

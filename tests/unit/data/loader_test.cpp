@@ -21,12 +21,14 @@ FloatTransform float_transform() {
         RandomStream random = key.stream();
         for (std::size_t i = 0; i < out.size(); ++i)
             out[i] = float(image.pixels[i]) + random.uniform();
+        return Geometry{};
     };
 }
 
 ByteTransform byte_transform() {
     return [](const Image& image, const SampleKey&, std::span<std::uint8_t> out) {
         std::ranges::copy(image.pixels, out.begin());
+        return Geometry{};
     };
 }
 
@@ -52,33 +54,61 @@ std::vector<Recorded> loader_run(Loader& loader) {
         const Tensor images = batch->images();
         Recorded recorded{batch->position,
                           {images.floats().begin(), images.floats().end()},
-                          batch->labels,
+                          {},
                           {},
                           batch->last_of_epoch};
+        std::ranges::copy(labels_of(batch->targets), std::back_inserter(recorded.labels));
         for (const SampleKey& key : batch->keys) recorded.samples.push_back(key.sample);
         batches.push_back(std::move(recorded));
     }
     return batches;
 }
 
-TEST(Loader, NumbersBesideAnImageStayWithIt) {
+// What an image shows, the epoch, and how wide the transform says that the image was.
+class ThreeNumbers final : public Target {
+public:
+    void prepare(std::size_t images, Targets& to) const override {
+        make_room(to, "numbers", DType::f32, {std::int64_t(images), 3});
+    }
+    void write(const Sample& from, std::size_t row, Targets& to) const override {
+        const auto out = to.at("numbers").mutable_floats().subspan(3 * row, 3);
+        out[0] = float(from.image.pixels[0]);
+        out[1] = float(from.key.epoch);
+        out[2] = float(from.geometry.image.width);
+    }
+};
+
+TEST(Loader, ATargetStaysWithItsImage) {
     LoaderOptions options = loader_small(3);
-    options.beside = {2, [](const Image& image, const SampleKey& key, std::span<float> out) {
-                          out[0] = float(image.pixels[0]);
-                          out[1] = float(key.epoch);
-                      }};
+    options.targets.push_back(std::make_shared<ThreeNumbers>());
     options.epochs = 2;
+    const FloatTransform transform = [](const Image&, const SampleKey& key, std::span<float>) {
+        return Geometry{.image = {std::int64_t(100 + key.sample), 1}};
+    };
     Loader loader(std::make_shared<MemoryDataset>(21, std::set<std::size_t>{5}, true),
-                  Sampler(shuffled(21, 4, Tail::keep)), float_transform(), options);
+                  Sampler(shuffled(21, 4, Tail::keep)), transform, options);
     std::size_t images = 0;
     while (const Batch* batch = loader.next()) {
-        ASSERT_EQ(batch->beside.size(), 2 * batch->size);
+        const std::span<const float> numbers = batch->targets.at("numbers").floats();
+        ASSERT_EQ(numbers.size(), 3 * batch->size);
+        ASSERT_EQ(labels_of(batch->targets).size(), batch->size);
         for (std::size_t i = 0; i < batch->size; ++i, ++images) {
-            EXPECT_EQ(batch->beside[2 * i], float(batch->keys[i].sample));
-            EXPECT_EQ(batch->beside[2 * i + 1], float(batch->position.epoch));
+            EXPECT_EQ(numbers[3 * i], float(batch->keys[i].sample));
+            EXPECT_EQ(numbers[3 * i + 1], float(batch->position.epoch));
+            EXPECT_EQ(numbers[3 * i + 2], float(100 + batch->keys[i].sample));
         }
     }
     EXPECT_EQ(images, 42U);
+}
+
+TEST(Loader, ImagesMayBeUnlabelled) {
+    LoaderOptions options = loader_small();
+    options.targets = {};
+    Loader loader(std::make_shared<MemoryDataset>(8), Sampler(shuffled(8, 4)), float_transform(),
+                  options);
+    const Batch* batch = loader.next();
+    ASSERT_NE(batch, nullptr);
+    EXPECT_TRUE(batch->targets.empty());
 }
 
 TEST(Loader, DeliversEverySampleOnceInTheSamplersOrder) {
@@ -159,17 +189,28 @@ TEST(Loader, MakesBytesToo) {
         EXPECT_EQ(int(batch->storage.bytes()[i]), int(i / kPixels));
 }
 
-TEST(Loader, FinishesWholeBatches) {
+TEST(Loader, MixesWholeBatches) {
     LoaderOptions options = loader_small();
-    options.finish = [](Batch& batch) {
-        batch.targets.assign(batch.size, 0.5F);
-        for (float& value : batch.storage.mutable_floats()) value = -value;
+    options.targets = {label_target(SoftLabels{.classes = 2, .smoothing = 0})};
+    options.mix = [](const Batch& batch) {
+        return std::vector<MixDraw>(batch.size, MixDraw{.share = 0.25});
     };
-    Loader loader(std::make_shared<MemoryDataset>(8), Sampler(shuffled(8, 4)), float_transform(),
-                  options);
+    const FloatTransform number = [](const Image& image, const SampleKey&, std::span<float> out) {
+        std::ranges::fill(out, float(image.pixels[0]));
+        return Geometry{};
+    };
+    Loader loader(std::make_shared<MemoryDataset>(8), Sampler(shuffled(8, 4)), number, options);
     while (const Batch* batch = loader.next()) {
-        EXPECT_EQ(batch->targets.size(), 4U);
-        for (const float value : batch->images().floats()) EXPECT_LE(value, 0);
+        const std::span<const float> rows = batch->targets.at(kLabelRows).floats();
+        ASSERT_EQ(rows.size(), 8U);
+        for (std::size_t i = 0; i < 4; ++i) {
+            const auto own = batch->keys[i].sample, other = batch->keys[3 - i].sample;
+            EXPECT_EQ(batch->images().floats()[i * kPixels],
+                      0.25F * float(own) + 0.75F * float(other));
+            const float odd = 0.25F * float(own % 2) + 0.75F * float(other % 2);
+            EXPECT_EQ(rows[2 * i + 1], odd);
+            EXPECT_EQ(rows[2 * i], 1 - odd);
+        }
     }
 }
 
@@ -191,6 +232,7 @@ TEST(Loader, EachWorkerHasItsOwnCopyOfTheTransform) {
                                          std::span<float> out) mutable {
         scratch.assign(image.pixels.begin(), image.pixels.end());
         std::ranges::copy(scratch, out.begin());
+        return Geometry{};
     };
     Loader loader(std::make_shared<MemoryDataset>(256, std::set<std::size_t>{}, true),
                   Sampler(shuffled(256, 32)), transform, loader_small(8));
@@ -224,6 +266,7 @@ TEST(Loader, PreparesNoMoreThanItShould) {
     std::atomic<int> made = 0;
     const FloatTransform counting = [&](const Image&, const SampleKey&, std::span<float>) {
         ++made;
+        return Geometry{};
     };
     LoaderOptions options = loader_small(4);
     options.prefetch = 2;
@@ -255,6 +298,13 @@ TEST(Loader, RefusesNonsense) {
     EXPECT_THAT(message(8, [](LoaderOptions& o) { o.width = 0; }), HasSubstr("positive size"));
     EXPECT_THAT(message(8, [](LoaderOptions& o) { o.max_bad = 2; }), HasSubstr("max_bad"));
     EXPECT_THAT(message(8, [](LoaderOptions& o) { o.start = {0, 3}; }), HasSubstr("up to 2"));
+    EXPECT_THAT(failure_of([] {
+                    LoaderOptions options = loader_small();
+                    options.mix = [](const Batch&) { return std::vector<MixDraw>(); };
+                    Loader(std::make_shared<MemoryDataset>(8), Sampler(shuffled(8, 4)),
+                           byte_transform(), options);
+                }).message,
+                HasSubstr("mix: expected single images as floats"));
 }
 
 // Bytes that are allocated and not freed, in all arenas. (Resident memory is no measure here: the

@@ -2,7 +2,7 @@
 // images.
 #include <atomic>
 
-#include "data/forwarding_dataset.h"
+#include "data/dataset.h"
 #include "data/loader.h"
 #include "unit/data/memory_dataset.h"
 
@@ -19,6 +19,7 @@ ViewTransform two_groups() {
             for (float& value : out)
                 value =
                     float(image.pixels[0]) + 0.125F * float(key.view) + 0.0625F * random.uniform();
+            return Geometry{};
         }};
 }
 
@@ -60,8 +61,9 @@ TEST(LoaderViews, ViewAfterViewInGroupsOfOneSize) {
                         float(key.sample) + 0.125F * float(number) + 0.0625F * random.uniform());
                 }
         }
-        EXPECT_EQ(batch->labels.size(), batch->size);
-        EXPECT_EQ(batch->labels[0], std::int64_t(batch->keys[0].sample % 2));
+        const std::span<const std::int64_t> labels = labels_of(batch->targets);
+        EXPECT_EQ(labels.size(), batch->size);
+        EXPECT_EQ(labels[0], std::int64_t(batch->keys[0].sample % 2));
         EXPECT_THROW(batch->images(), Error);
         images += batch->size;
     }

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "data/shuffle.h"
+#include "data/random.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {

@@ -55,6 +55,16 @@ TEST_F(ClassifierTest, FilesBytesAndPixelsGiveTheSameAnswers) {
     EXPECT_EQ(classifier.classify(photo_, 99).size(), 5U);
 }
 
+TEST_F(ClassifierTest, MakesOnePlanAndRunsIt) {
+    const Classifier classifier(model_, {.threads = 1});
+    const std::size_t bytes = classifier.session().memory().activations;
+    EXPECT_GT(bytes, 0U);
+    EXPECT_EQ(classifier.session().plans(), 1U);
+    classifier.classify(photo_);
+    EXPECT_EQ(classifier.session().plans(), 1U);
+    EXPECT_EQ(classifier.session().memory().activations, bytes);
+}
+
 TEST_F(ClassifierTest, EmbedsAndLooks) {
     const Classifier classifier(model_);
     EXPECT_EQ(classifier.embed(photo_).size(), 24U);

@@ -10,6 +10,7 @@
 #include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/small_models.h"
+#include "support/two_inputs.h"
 #include "unit/data/support.h"
 
 namespace cait::engine {
@@ -71,10 +72,31 @@ TEST(Plan, RunsAGraphThatWasTakenApart) {
 TEST(Plan, ProfileAccountsForEveryStep) {
     const Plan plan = plan_of("cait_xxs24_224", test::kSmall, {.batch = 2});
     std::vector<double> seconds(plan.steps().size());
-    const std::vector<float> images(std::size_t(2 * plan.input_shape().count()), 0.5F);
-    plan.profile(images.data(), 2, seconds);
+    const std::vector<float> images(std::size_t(2 * plan.inputs().at(0).shape.count()), 0.5F);
+    const float* const inputs[] = {images.data()};
+    plan.profile(inputs, 2, seconds);
     EXPECT_GT(std::accumulate(seconds.begin(), seconds.end(), 0.0), 0);
     EXPECT_EQ(plan.steps().front().op, "patch_embed");
+}
+
+TEST(Plan, TakesSeveralInputs) {
+    const Plan plan(test::two_inputs(), {}, {.batch = 2, .threads = 2});
+    ASSERT_EQ(plan.inputs().size(), 2U);
+    EXPECT_EQ(plan.inputs()[0].name, "right");
+    const float* const inputs[] = {test::kRight.data(), test::kLeft.data()};
+    std::vector<float> found(test::kTwoInputsResult.size());
+    float* targets[] = {found.data()};
+    plan.run(inputs, 2, targets);
+    EXPECT_THAT(found, testing::ElementsAreArray(test::kTwoInputsResult));
+    EXPECT_THAT(error_of([&] { plan.run(test::kLeft.data(), 2, targets); }),
+                HasSubstr("expected 2 inputs, found 1"));
+}
+
+TEST(Plan, RefusesAnInputOfIntegers) {
+    Builder b({.taps = {"source"}});
+    b.output("source", b.input("source", {Shape::kBatch, 7}, DType::i64));
+    EXPECT_THAT(error_of([&] { Plan(b.finish(), {}, {}); }),
+                HasSubstr("[input] source: no step takes int64"));
 }
 
 TEST(Plan, RefusesWhatIsForTraining) {

@@ -52,6 +52,61 @@ TEST(Session, OtherTapsShareThePackedWeights) {
     EXPECT_EQ(session.memory().weights, before);
 }
 
+TEST(Session, KeepsOnePlanForASetOfTaps) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 2);
+    const auto found = session.run(images, {"logits", "tokens"});
+    EXPECT_EQ(session.plans(), 1U);
+    const std::size_t bytes = session.memory({"tokens", "logits"}).activations;
+    EXPECT_GT(bytes, 0U);
+    EXPECT_EQ(session.memory().activations, bytes);
+    for (const std::vector<std::string>& taps :
+         {std::vector<std::string>{"tokens", "logits"}, {"tokens", "logits", "tokens", "tokens"}}) {
+        const auto again = session.run(images, taps);
+        ASSERT_EQ(again.size(), 2U);
+        EXPECT_TRUE(same_bits(again.at("tokens"), found.at("tokens")));
+        EXPECT_TRUE(same_bits(again.at("logits"), found.at("logits")));
+    }
+    EXPECT_EQ(session.plans(), 1U);
+    session.run(images);
+    session.run(images, {"logits"});  // what it gives by itself
+    EXPECT_EQ(session.plans(), 2U);
+    session.forget({"tokens", "tokens", "logits"});
+    EXPECT_EQ(session.plans(), 1U);
+}
+
+TEST(Session, TakesImagesByName) {
+    const Model model = tiny();
+    const Session session(model, {.threads = 1});
+    const Tensor images = test::random_images(model.spec(), 2);
+    EXPECT_TRUE(same_bits(session.run({{"images", images}}).at("logits"),
+                          session.run(images).at("logits")));
+    EXPECT_THAT(error_of([&] {
+                    session.run({{"pictures", images}});
+                }),
+                HasSubstr("expected float32 images [B, 3, 16, 16], found none"));
+}
+
+TEST(Session, RunsAtOtherSizesWhereNoWeightsAreForPositions) {
+    const test::SmallPreset preset = test::distinct_small_presets("resnet").front();
+    const Model model = Model::create(preset.name, preset.settings, 5);
+    SettingList larger = preset.settings;
+    larger.emplace_back("image_size", preset.other_size);
+    const Model other = Model::create(preset.name, larger, 5).with_weights(model.weights());
+    const Tensor images = test::random_images(other.spec(), 2);
+    const Session session(model, {.threads = 1});
+    const Tensor own = test::random_images(model.spec(), 2);
+    const Tensor before = session.run(own).at("logits");
+    EXPECT_TRUE(
+        same_bits(session.run(images).at("logits"), Session(other).run(images).at("logits")));
+    EXPECT_EQ(session.plans(), 2U);
+    EXPECT_TRUE(same_bits(session.run(own).at("logits"), before));
+    EXPECT_EQ(session.plans(), 2U);
+    session.forget({});
+    EXPECT_EQ(session.plans(), 0U);
+}
+
 TEST(Session, ForgetsWhatIsNotNeededAndPreparesItAgain) {
     const Model model = tiny();
     const Session session(model, {.threads = 1});

@@ -26,6 +26,7 @@ FloatTransform noise() {
     return [](const Image& image, const SampleKey&, std::span<float> out) {
         RandomStream random(image.pixels[0], "noise");
         for (float& value : out) value = random.uniform() - 0.5F;
+        return Geometry{};
     };
 }
 
@@ -132,7 +133,7 @@ TEST_F(Evaluate, FlipMeansTheLogitsOfBothImages) {
 
 TEST_F(Evaluate, UnreadableImagesAreLeftOutAndNothingCountsTwice) {
     const auto dataset = std::make_shared<MemoryDataset>(9, std::set<std::size_t>{0, 4, 8});
-    Loader loader = loader_of(dataset, 4, OnBad::skip);
+    Loader loader = loader_of(dataset, 4, OnBad::leave_out);
     const Evaluation found = evaluate(executor_, 2, loader);
     EXPECT_THAT(found.indices, ElementsAre(1, 2, 3, 5, 6, 7));
     EXPECT_EQ(found.metrics.images(), 6U);

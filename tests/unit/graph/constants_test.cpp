@@ -1,4 +1,4 @@
-#include "graph/constants.h"
+#include "graph/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

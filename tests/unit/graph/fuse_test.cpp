@@ -1,10 +1,9 @@
-#include "graph/fuse.h"
+#include "graph/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
-#include "graph/lower.h"
 #include "support/batch_axis.h"
 #include "support/near.h"
 #include "unit/graph/pass_cases.h"

@@ -1,4 +1,4 @@
-#include "graph/liveness.h"
+#include "graph/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,10 @@
-#include "graph/lower.h"
+#include "graph/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
 #include "graph/builder.h"
-#include "graph/constants.h"
-#include "graph/fuse.h"
 #include "support/batch_axis.h"
 #include "support/near.h"
 #include "unit/graph/pass_cases.h"

@@ -211,7 +211,7 @@ TEST(Reference, RefusesWhatItCannotRun) {
     EXPECT_THAT(message_of(graph, images, {{"p", counting({3})}}),
                 HasSubstr("p: expected [2], found [3]"));
     EXPECT_THAT(message_of(graph, counting({1, 1, 2, 2}), {{"p", counting({2})}}),
-                HasSubstr("expected float32 images [B, 1, 1, 2], found [1, 1, 2, 2]"));
+                HasSubstr("expected float32 images [B, 1, 1, 2], found float32 [1, 1, 2, 2]"));
     EXPECT_THAT(message_of(graph, {}, {{"p", counting({2})}}), HasSubstr("found none"));
     Graph training = graph;
     training.mode = Mode::train;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
+#include "image/preparer.h"
 #include "support/case_count.h"
 #include "support/source_path.h"
 #include "unit/image/picture.h"
@@ -28,7 +29,7 @@ TEST(EvaluationTransform, EqualsTimm) {
         transform.crop_ratio = std::stod(golden.words[3]);
         transform.mode = parse_crop_mode(golden.words[4]);
         std::vector<float> found(std::size_t(3 * transform.width * transform.height));
-        transform.apply(picture(width, height, 3), found);
+        Preparer{transform}(picture(width, height, 3), found);
         EXPECT_EQ(found, golden.numbers<float>()) << golden.name();
     }
 }
@@ -42,9 +43,8 @@ TEST(EvaluationTransform, RoundsTheSideDown) {
 
 // Only the crop of it is computed: the whole would take 200 GB here.
 TEST(EvaluationTransform, TakesAVeryLongImage) {
-    EvaluationTransform transform;
     std::vector<float> out(3 * 224 * 224);
-    transform.apply(picture(1000'000, 1, 3), out);
+    Preparer{EvaluationTransform{}}(picture(1000'000, 1, 3), out);
     EXPECT_THAT(out, testing::Each(testing::AllOf(testing::Gt(-3), testing::Lt(3))));
 }
 
@@ -53,7 +53,7 @@ TEST(EvaluationTransform, GreyImagesFillThreeChannels) {
     std::vector<float> out(3 * 64);
     transform.mean = {0, 0, 0};
     transform.std = {1, 1, 1};
-    transform.apply(picture(30, 20, 1), out);
+    Preparer{transform}(picture(30, 20, 1), out);
     EXPECT_TRUE(std::equal(out.begin(), out.begin() + 64, out.begin() + 64));
     EXPECT_TRUE(std::equal(out.begin(), out.begin() + 64, out.begin() + 128));
 }
@@ -61,10 +61,10 @@ TEST(EvaluationTransform, GreyImagesFillThreeChannels) {
 TEST(EvaluationTransform, RefusesWhatMakesNoSense) {
     std::vector<float> out(3 * 64);
     EvaluationTransform transform{.height = 8, .width = 8};
-    EXPECT_THROW(transform.apply(Image{}, out), Error);
-    EXPECT_THROW(transform.apply(picture(9, 9, 3), std::span(out).first(10)), Error);
+    EXPECT_THROW(Preparer{transform}(Image{}, out), Error);
+    EXPECT_THROW(Preparer{transform}(picture(9, 9, 3), std::span(out).first(10)), Error);
     transform.crop_ratio = 0;
-    EXPECT_THROW(transform.apply(picture(9, 9, 3), out), UsageError);
+    EXPECT_THROW(Preparer{transform}(picture(9, 9, 3), out), UsageError);
     EXPECT_THROW(parse_crop_mode("middle"), UsageError);
     EXPECT_THROW(Normaliser({0, 0, 0}, {1, 0, 1}), UsageError);
 }

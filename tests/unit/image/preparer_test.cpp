@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cait/error.h"
 #include "unit/image/picture.h"
 
 namespace cait {
@@ -26,10 +27,17 @@ TEST(Preparer, TakesEveryFieldOfThePreprocessing) {
                                   .std = kOther.std};
     const Image image = picture(50, 40, 3);
     std::vector<float> expected(3 * 12 * 16), found(expected.size());
-    transform.apply(image, expected);
+    Preparer{transform}(image, expected);
     Preparer preparer(kOther, {12, 16});
     preparer(image, found);
     EXPECT_EQ(found, expected);
+}
+
+// The table of normalised values belongs to the preparation, not to an image.
+TEST(Preparer, RefusesWhatCannotBeNormalisedBeforeTheFirstImage) {
+    Preprocessing flat = kOther;
+    flat.std[1] = 0;
+    EXPECT_THROW(Preparer(flat, {8, 8}), UsageError);
 }
 
 TEST(Preparer, MakesBatchesOfItsImagesInTheirOrder) {

@@ -10,6 +10,7 @@
 
 #include "cait/model.h"
 #include "golden/golden_case.h"
+#include "graph/cost.h"
 #include "support/case_count.h"
 
 namespace cait {
@@ -115,6 +116,37 @@ TEST(Catalogue, TheSecondClassTokenHasItsOwnHeadAndTheMeanDecides) {
             EXPECT_EQ(param.shape, (Shape{1, 198, 192}));
         }
     }
+}
+
+// Both are left out of the published ResMLP.
+TEST(Catalogue, ResmlpCanHavePositionsAndShiftedBranches) {
+    const auto more = [](const SettingList& settings) {
+        std::set<std::string> names;
+        for (const ParamSpec& param : record(configure("resmlp_12_224", settings)).params)
+            names.insert(param.name + " " + param.shape.to_string());
+        for (const ParamSpec& param : record(configure("resmlp_12_224", {{"depth", "1"}})).params)
+            names.erase(param.name + " " + param.shape.to_string());
+        return names;
+    };
+    EXPECT_THAT(more({{"depth", "1"}, {"position", "learned"}}),
+                testing::ElementsAre("pos_embed [1, 196, 384]"));
+    EXPECT_THAT(more({{"depth", "1"}, {"residual_shift", "true"}}),
+                testing::ElementsAre("blocks.0.beta_1 [384]", "blocks.0.beta_2 [384]"));
+}
+
+// As CIFAR's ResNets: torchvision's ResNet-18 with conv1 = Conv2d(3, 64, 3, 1, 1, bias=False) has
+// 64 * 3 * (49 - 9) parameters fewer, and its maps keep the size of the image.
+TEST(Catalogue, ResnetHasAStemForSmallImages) {
+    const SettingList stem{
+        {"image_size", "32"}, {"stem_kernel", "3"}, {"stem_stride", "1"}, {"stem_pool", "false"}};
+    const auto cost = [](const SettingList& settings) {
+        return estimate_cost(record(configure("resnet18", settings)));
+    };
+    EXPECT_EQ(cost({}).trainable, 11689512);
+    EXPECT_EQ(cost(stem).trainable, 11689512 - 64 * 3 * 40);
+    // Stem, four 3x3 convolutions at 32 pixels, the stages of 16, 8 and 4 pixels, the classifier.
+    const std::int64_t stage = 256 * (64 * 128 * 9 + 3 * 128 * 128 * 9 + 64 * 128);
+    EXPECT_EQ(cost(stem).macs, 1024 * (3 * 64 * 9 + 4 * 64 * 64 * 9) + 3 * stage + 512 * 1000);
 }
 
 // What a norm does not do it has no parameters for.

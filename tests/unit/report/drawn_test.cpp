@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "evaluate/scores.h"
 #include "report/analysis_report.h"
 #include "report/cloud_chart.h"
 #include "report/interval_chart.h"
@@ -140,8 +141,12 @@ TEST(Drawn, ThePageOfARun) {
         {"val", 40, 2, {{"loss", 1.2}, {"top1", 0.6}, {"top1_ema", 0.65}, {"top5", 0.8}}}};
     data.evaluation = answers();
     data.shown = "final epoch (2 of 2)";
-    data.epochs = {{"final epoch (2 of 2)", 0.6, 0.8, 1.2}, {"best epoch (1)", 0.61, 0.79, 1.3}};
-    data.heads = {{"class", 0.6, 0.8, 1.2}, {"distillation", 0.62, 0.81, 1.1}};
+    const auto scores = [](double top1, double top5, double loss) {
+        return Scores{make_score("top1", top1), make_score("top5", top5), make_score("loss", loss)};
+    };
+    data.epochs = {{"final epoch (2 of 2)", scores(0.6, 0.8, 1.2)},
+                   {"best epoch (1)", scores(0.61, 0.79, 1.3)}};
+    data.heads = {{"class", scores(0.6, 0.8, 1.2)}, {"distillation", scores(0.62, 0.81, 1.1)}};
     data.classes = {"ant", "bee", "cat", "dog"};
     data.mistakes = report_mistakes(data_test::MemoryDataset(23, {4}), data.evaluation->worst());
     data.disagreement =
@@ -170,7 +175,10 @@ TEST(Drawn, ThePageOfSeveralSeeds) {
                                     {"loss_ema", 0.9 / epoch},
                                     {"top5", 0.9},
                                     {"loss", 1.0 / epoch}}});
-        run.tests.emplace_back("folder:v2", EpochScores{6, 0.6 + 0.02 * seed, 0.8, 2});
+        run.tests.emplace_back("folder:v2",
+                               EpochScores{6,
+                                           {make_score("top1", 0.6 + 0.02 * seed),
+                                            make_score("top5", 0.8), make_score("loss", 2)}});
         study.runs.push_back(std::move(run));
     }
     expect_drawn("seeds.html", seeds_html(study));

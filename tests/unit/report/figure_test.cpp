@@ -62,9 +62,14 @@ TEST(Raster, TextsHaveTheirPlaceAndAnchor) {
                     range = {std::min(range.first, x), std::max(range.second, x)};
         return range;
     };
-    EXPECT_EQ(columns(Anchor::start), (std::pair<std::int64_t, std::int64_t>{50, 66}));
-    EXPECT_EQ(columns(Anchor::end), (std::pair<std::int64_t, std::int64_t>{33, 49}));
-    EXPECT_EQ(columns(Anchor::middle), (std::pair<std::int64_t, std::int64_t>{42, 58}));
+    // 25 units wide, of which the first letter leaves one free at each of its sides.
+    const auto expect_near = [&](Anchor anchor, std::int64_t left) {
+        EXPECT_NEAR(double(columns(anchor).first), double(left + 1), 1);
+        EXPECT_NEAR(double(columns(anchor).second), double(left + 23), 1);
+    };
+    expect_near(Anchor::start, 50);
+    expect_near(Anchor::end, 25);
+    expect_near(Anchor::middle, 38);
 }
 
 LineChart two_lines() {
@@ -109,6 +114,43 @@ TEST(Figure, FiveLinesAreToldApart) {
     EXPECT_EQ(figure.keys[0].style, "s1");
     EXPECT_EQ(figure.keys[4].style, "s1 dash");
     EXPECT_THAT(figure.drawing.svg(), HasSubstr("class=\"line s1 dash\""));
+}
+
+// Long titles are wrapped, names shortened, and numbers beside the plane get the room they need.
+TEST(Figure, NoTextLeavesTheDrawing) {
+    const std::string lengthy =
+        "a name that is far too long for the room that there is for it, "
+        "and another one, and a third one behind both of them";
+    LineChart numbers{.title = lengthy,
+                      .x_label = "epoch",
+                      .unit = ChartUnit::percent,
+                      .series = {{lengthy, {{0, 0.99951}, {1, 0.99953}}}},
+                      .y_label = lengthy};
+    LineChart names = two_lines();
+    names.x_names = {lengthy, "b", lengthy};
+    const PointChart points{.title = lengthy,
+                            .x_label = "x",
+                            .points = {{lengthy, 1, 12345.5, lengthy}, {"b", 2, 12345.7, "b"}}};
+    for (const Figure& figure : {line_figure(numbers), line_figure(names), point_figure(points)}) {
+        const Drawing whole = whole_drawing(figure);
+        std::size_t texts = 0;
+        for (const Drawing::Element& element : whole.elements()) {
+            const auto* text = std::get_if<Drawing::Text>(&element);
+            if (text == nullptr) continue;
+            ++texts;
+            const double width = drawn_width(text->text, text->style);
+            const double left = text->at.x - width * double(int(text->anchor)) / 2;
+            EXPECT_GE(left, 0) << text->text;
+            EXPECT_LE(left + width, whole.width()) << text->text;
+            EXPECT_LE(text->at.y, whole.height()) << text->text;
+        }
+        EXPECT_GT(texts, 5U);
+    }
+}
+
+TEST(Figure, PicturesAreTheSameEveryTime) {
+    const Drawing whole = whole_drawing(line_figure(two_lines()));
+    EXPECT_EQ(rasterised(whole, kLightTheme, 2), rasterised(whole, kLightTheme, 2));
 }
 
 // NumPy's polyfit (tests/golden/make_analyses.py).

@@ -2,6 +2,7 @@
 // taken for which, how often, and how sure the model was.
 #include <cmath>
 
+#include "evaluate/scores.h"
 #include "report/report.h"
 #include "unit/data/memory_dataset.h"
 
@@ -120,8 +121,13 @@ TEST(ReportNumbers, OfTheMistakesMostConfidentFirst) {
 
 TEST(ReportNumbers, OfEpochsHeadsAndTimes) {
     ReportData data;
-    data.epochs = {{"final epoch (6 of 6)", 0.75, 1, 0.5}, {"best epoch (3)", 0.8125, 0.9, 0.25}};
-    data.heads = {{"class", 0.5, 0.625, 1.25}};
+    const auto scores = [](double top1, double top5, double loss) {
+        return Scores{make_score("top1", top1), make_score("top5", top5), make_score("loss", loss),
+                      make_score("ece", 0.5)};  // which tables leave out
+    };
+    data.epochs = {{"final epoch (6 of 6)", scores(0.75, 1, 0.5)},
+                   {"best epoch (3)", scores(0.8125, 0.9, 0.25)}};
+    data.heads = {{"class", scores(0.5, 0.625, 1.25)}};
     data.records = {{"train", 1, 0.5, {{metric::kSecondsData, 1}, {metric::kSecondsForward, 3}}},
                     {"train", 2, 1, {{metric::kSecondsBackward, 5}, {metric::kSecondsOther, 1}}}};
     const auto row = [](const std::string& name, const char* top1, const char* top5,

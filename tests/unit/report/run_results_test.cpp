@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "evaluate/scores.h"
+
 namespace cait {
 namespace {
 
@@ -18,6 +20,10 @@ MetricsRecord validation(double epoch, double top1, double loss, double top1_ema
     return record;
 }
 
+EpochScores scores_at(double epoch, double top1, double top5, double loss) {
+    return {epoch, {make_score("top1", top1), make_score("top5", top5), make_score("loss", loss)}};
+}
+
 TEST(RunResults, TellTheFinalEpochFromTheBest) {
     const std::vector<MetricsRecord> records{{"train", 5, 0.5, {{"top1", 0.99}, {"loss", 0.1}}},
                                              validation(1, 0.5, 1.5),
@@ -25,7 +31,7 @@ TEST(RunResults, TellTheFinalEpochFromTheBest) {
                                              validation(3, 0.7, 0.9),
                                              validation(4, 0.6, 1.0)};
     const RunResults by_top1 = run_results(records, "top1");
-    EXPECT_EQ(by_top1.final_epoch, (EpochScores{4, 0.6, 0.8, 1.0}));
+    EXPECT_EQ(by_top1.final_epoch, scores_at(4, 0.6, 0.8, 1.0));
     EXPECT_EQ(by_top1.best->epoch, 2);  // of equals the first
     EXPECT_EQ(by_top1.final_ema, std::nullopt);
     EXPECT_EQ(run_results(records, "loss").best->epoch, 3);
@@ -38,8 +44,8 @@ TEST(RunResults, KnowAveragedWeights) {
     const std::vector<MetricsRecord> records{validation(1, 0.5, 1.5, 0.8),
                                              validation(2, 0.7, 1.0, 0.6)};
     const RunResults found = run_results(records, "top1_ema");
-    EXPECT_EQ(found.best, (EpochScores{1, 0.8, 0.9, 2.5}));
-    EXPECT_EQ(found.final_ema, (EpochScores{2, 0.6, 0.9, 2.0}));
+    EXPECT_EQ(found.best, scores_at(1, 0.8, 0.9, 2.5));
+    EXPECT_EQ(found.final_ema, scores_at(2, 0.6, 0.9, 2.0));
     EXPECT_EQ(run_results(records, "top1").best->epoch, 2);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "evaluate/scores.h"
 #include "report/spread_charts.h"
 
 namespace cait {
@@ -32,7 +33,10 @@ SeedStudy study(std::size_t seeds = 4, bool tests = true) {
                 {"val", epoch, double(epoch), {{"top1", top1}, {"top5", 0.9}, {"loss", 1.0}}});
         }
         if (tests)
-            run.tests.emplace_back("folder:v2", EpochScores{12, 0.6 + 0.02 * double(s), 0.8, 2});
+            run.tests.emplace_back("folder:v2",
+                                   EpochScores{12,
+                                               {make_score("top1", 0.6 + 0.02 * double(s)),
+                                                make_score("top5", 0.8), make_score("loss", 2)}});
         study.runs.push_back(std::move(run));
     }
     return study;
@@ -49,11 +53,11 @@ TEST(SeedStudy, ComparesFinalEpochsOnEveryTestSet) {
     ASSERT_EQ(results.size(), 2U);
     EXPECT_EQ(results[0].test, "folder:val");
     const double last = 0.8 - std::exp(-4.0) / 2;  // of seed 0
-    EXPECT_NEAR(results[0].top1.mean, last + 1.5 * (0.01 + 0.03 / 12), 1e-12);
+    EXPECT_NEAR(results[0].rows[0].spread.mean, last + 1.5 * (0.01 + 0.03 / 12), 1e-12);
     EXPECT_EQ(results[1].test, "folder:v2");
-    EXPECT_NEAR(results[1].top1.mean, 0.63, 1e-12);
-    EXPECT_NEAR(*results[1].top1.deviation, 0.02 * std::sqrt(5.0 / 3), 1e-12);
-    EXPECT_NEAR(results[1].top1.most, 0.66, 1e-12);
+    EXPECT_NEAR(results[1].rows[0].spread.mean, 0.63, 1e-12);
+    EXPECT_NEAR(*results[1].rows[0].spread.deviation, 0.02 * std::sqrt(5.0 / 3), 1e-12);
+    EXPECT_NEAR(results[1].rows[0].spread.most, 0.66, 1e-12);
     EXPECT_TRUE(seed_results(study(0)).empty());
 }
 

@@ -109,12 +109,28 @@ TEST_F(ServiceTest, RefusesWhatOthersHaveFilled) {
     EXPECT_EQ(ask("GET", "/v2/models/tiny").status, 200);  // what costs nothing is answered
 }
 
+// What the head leads to is found once: the body changes nothing about it.
+TEST_F(ServiceTest, ReadsRouteAndQueryOnce) {
+    auto request = std::make_shared<Request>();
+    request->method = "POST";
+    request->target = "/classify?top=2&model=tiny";
+    request->body = photo_;
+    ASSERT_FALSE(service_.check_head(*request).has_value());
+    request->target = "/nowhere?top=%zz";
+    std::promise<Response> answer;
+    service_.handle(request, [&](Response response) { answer.set_value(std::move(response)); });
+    const Response response = answer.get_future().get();
+    EXPECT_EQ(response.status, 200) << response.body;
+    EXPECT_EQ(json::parse(response.body).size(), 2U);
+}
+
 // Nobody need send what would be refused anyway.
 TEST_F(ServiceTest, RefusesBeforeTheBodyIsSent) {
     Request head;
     head.method = "POST";
     const auto status_of = [&](const char* target) {
         head.target = target;
+        head.parsed_parameters.reset();
         const std::optional<Response> refused = service_.check_head(head);
         return refused ? refused->status : 0;
     };

@@ -214,7 +214,7 @@ TEST_F(TrainerByHand, LogsLossAndRateOfEveryStepAndMovesBothAlongTheirCurves) {
         double so_far = 0;
         for (std::size_t i = t / kSteps * kSteps; i <= t; ++i) so_far += hand.losses[i];
         EXPECT_NEAR(steps_.at(t).loss, so_far / double(t % kSteps + 1), kNear) << t;
-        EXPECT_EQ(train[t].values.at(metric::kTop1), hand.hits[t]) << t;
+        EXPECT_EQ(train[t].values.at(metric::kAccuracy), hand.hits[t]) << t;
         EXPECT_EQ(steps_[t].lr, train[t].values.at(metric::kLr));
     }
     const std::vector<MetricsRecord> val = records("val");
@@ -230,11 +230,12 @@ TEST_F(TrainerByHand, LogsLossAndRateOfEveryStepAndMovesBothAlongTheirCurves) {
                         kSteps,
                     1e-12);
         const double p = p_after(hand.heads, e), average = p_after(hand.averages, e);
-        EXPECT_NEAR(report.val->loss, validation_loss(p), kNear) << e;
-        EXPECT_NEAR(report.val_ema->loss, validation_loss(average), kNear) << e;
-        EXPECT_EQ(report.val->top1, validation_top1(p)) << e;
+        EXPECT_NEAR(find_score(*report.val, "loss")->value, validation_loss(p), kNear) << e;
+        EXPECT_NEAR(find_score(*report.val_ema, "loss")->value, validation_loss(average), kNear)
+            << e;
+        EXPECT_EQ(find_score(*report.val, "top1")->value, validation_top1(p)) << e;
         EXPECT_NEAR(val[e - 1].values.at(metric::kLoss), validation_loss(p), kNear) << e;
-        EXPECT_NEAR(val[e - 1].values.at(metric::kLossEma), validation_loss(average), kNear) << e;
+        EXPECT_NEAR(val[e - 1].values.at("loss_ema"), validation_loss(average), kNear) << e;
         expect_head("epoch-000" + std::to_string(e) + ".safetensors", hand.heads[e * kSteps - 1]);
     }
     expect_head("last.safetensors", hand.heads.back());
@@ -292,6 +293,18 @@ INSTANTIATE_TEST_SUITE_P(By, TrainerBest,
                          testing::Values(Choice{"top1", 2}, Choice{"top5", 1}, Choice{"loss", 3},
                                          Choice{"top1_ema", 4}),
                          [](const auto& i) { return std::string(i.param.by); });
+
+TEST_F(TrainerByHand, RefusesToFollowAScoreThatValidationDoesNotYield) {
+    recipe_.save.best = "map";
+    recipe_.train.ema = 0;
+    try {
+        run();
+        ADD_FAILURE() << "expected an error";
+    } catch (const UsageError& error) {
+        EXPECT_STREQ(error.what(), "save.best: expected one of top1, top5, loss, ece; found 'map'");
+    }
+    EXPECT_TRUE(steps_.empty());
+}
 
 TEST_F(TrainerByHand, ValidatesEverySoManyEpochsAndAtTheEnd) {
     recipe_.schedule.epochs = 5;
@@ -387,7 +400,7 @@ TEST_F(TrainerByHand, RareClassesCountMore) {
 // Where nothing comes in, a patch embedding has no gradient: it decays, and the target network
 // follows it.
 TEST_F(TrainerByHand, ATargetNetworkFollowsAtAPaceOfItsOwn) {
-    recipe_.loss.name = LossKind::instance;
+    recipe_.loss.name = "instance";
     recipe_.views = {.name = ViewsKind::same, .count = 2};
     recipe_.head = {.kind = HeadKind::linear, .outputs = 8};
     recipe_.data.val = "none";

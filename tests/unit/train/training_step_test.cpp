@@ -11,6 +11,7 @@
 #include "data/augment/mixup.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
+#include "train/objectives/label_loss.h"
 #include "train/torch/convert.h"
 
 namespace cait {
@@ -54,7 +55,8 @@ Batch plain_batch() {
     batch.storage = Tensor::empty(DType::f32, {kBatch, 3, kSide, kSide});
     RandomStream random(7, "images");
     for (float& value : batch.storage.mutable_floats()) value = random.normal();
-    batch.labels = {0, 1, 1, 2, 1, 0, 1, 1};
+    const std::vector<std::int64_t> labels{0, 1, 1, 2, 1, 0, 1, 1};
+    batch.targets[kLabels] = Tensor::of({kBatch}, labels);
     for (std::uint64_t i = 0; i < std::uint64_t(kBatch); ++i) batch.keys.push_back({.sample = i});
     return batch;
 }
@@ -62,12 +64,10 @@ Batch plain_batch() {
 // By mixup or CutMix, with a share of its own for every image.
 Batch mixed_batch() {
     Batch batch = plain_batch();
-    const Mixup mixup{.mode = MixMode::element, .smoothing = kSmoothing, .classes = kClasses};
+    const Mixup mixup{.mode = MixMode::element};
     RandomStream random(9, "mixup");
     const std::vector<MixDraw> draws = draw_mix(mixup, kBatch, kSide, kSide, random);
-    apply_mix(draws, 3, kSide, kSide, batch.storage.mutable_floats());
-    batch.targets.resize(std::size_t(kBatch * kClasses));
-    mix_targets(mixup, draws, batch.labels, batch.targets);
+    batch.finish(draws, {label_target(SoftLabels{.classes = kClasses, .smoothing = kSmoothing})});
     const auto cut = std::ranges::count_if(draws, &MixDraw::cut);
     EXPECT_GT(cut, 0);
     EXPECT_LT(cut, kBatch);
@@ -134,7 +134,7 @@ const std::vector<Case>& cases() {
          false, false, [](const auto& z, const Known& k) { return cross_entropy(z, k.hot); }},
         {"BinaryMixedClipped",
          [](Recipe& r) {
-             r.loss.name = LossKind::bce;
+             r.loss.name = "bce";
              r.loss.bce_threshold = 0.2;
              r.optim.clip = ClipKind::norm;
              r.optim.clip_at = 0.25;
@@ -143,7 +143,7 @@ const std::vector<Case>& cases() {
          [](const auto& z, const Known& k) { return binary(z, k.targets.gt(0.2).to(at::kFloat)); }},
         {"TwinPasses",
          [](Recipe& r) {
-             r.loss.name = LossKind::bce;
+             r.loss.name = "bce";
              r.loss.cosub = true;
          },
          false, false,
@@ -196,10 +196,10 @@ protected:
         cases()[GetParam()].change(recipe_);
         batch_ = cases()[GetParam()].mixed ? mixed_batch() : plain_batch();
         known_.images = to_torch(batch_.storage).clone();
-        known_.hot =
-            at::zeros({kBatch, kClasses}).scatter_(1, torch::tensor(batch_.labels).unsqueeze(1), 1);
-        if (!batch_.targets.empty())
-            known_.targets = torch::tensor(batch_.targets).view({kBatch, kClasses});
+        known_.hot = at::zeros({kBatch, kClasses})
+                         .scatter_(1, to_torch(batch_.targets.at(kLabels)).unsqueeze(1), 1);
+        if (batch_.targets.contains(kLabelRows))
+            known_.targets = to_torch(batch_.targets.at(kLabelRows)).clone();
         known_.weights = torch::tensor(kClassWeights).to(at::kFloat);
         if (recipe_.distill.kind == Distillation::none) return;
         const Model teacher =
@@ -265,7 +265,7 @@ TEST_P(StepByHand, InOnePartOrManyIsTheSame) {
     for (const std::int64_t parts : {1, 2, 4, 8}) {
         SCOPED_TRACE(parts);
         ProcessGroup group;
-        TrainingStep step(recipe_, small_model("0.4"), group, weights);
+        TrainingStep step(recipe_, small_model("0.4"), group, {.class_weights = weights});
         step.set_parts(parts);
         TorchTensors before, average;
         for (const auto& [name, value] : step.weights())
@@ -315,7 +315,7 @@ TEST(TrainingStep, DecaysByWhatItWasToldLast) {
 // Each part sees the maps of its own images. Batch norms see a part, too: so does the hand.
 TEST(TrainingStep, EveryPartHasItsOwnLabelMaps) {
     Recipe recipe = plain_recipe();
-    recipe.loss.name = LossKind::token_label;
+    recipe.loss.name = "token_label";
     recipe.train.ema = 0;
     const Model model = Model::create("volo_d1_224", {{"image_size", "32"},
                                                       {"classes", "3"},
@@ -328,25 +328,25 @@ TEST(TrainingStep, EveryPartHasItsOwnLabelMaps) {
                                                       {"drop_path", "0"}});
     recipe.model.name = "volo_d1_224";
     ProcessGroup group;
-    TrainingStep step(recipe, model, group);
     const LabelMapSize size{.count = 3, .height = 2, .width = 2};
-    step.use_label_maps(size);
+    TrainingStep step(recipe, model, group, {.maps = size});
     const Grid grid = step.token_grid();
-    const std::int64_t floats = label_floats(size, grid);
+    const std::int64_t floats = label_map_floats(size, grid.count());
+    std::vector<float> maps;
     Batch batch = plain_batch();
     batch.storage = Tensor::empty(DType::f32, {kBatch, 3, 32, 32});
     RandomStream random(4, "pixels");
     for (float& value : batch.storage.mutable_floats()) value = random.normal();
     for (std::int64_t i = 0; i < kBatch; ++i) {
-        for (int c = 0; c < 12; ++c) batch.beside.push_back(3 * random.normal());
-        for (int c = 0; c < 12; ++c) batch.beside.push_back(float(c / 4));
-        for (const float edge : {0.0F, 0.0F, 1.0F, 1.0F, 0.0F}) batch.beside.push_back(edge);
-        for (std::int64_t n = 0; n < grid.count(); ++n) batch.beside.push_back(float(n));
+        for (int c = 0; c < 12; ++c) maps.push_back(3 * random.normal());
+        for (int c = 0; c < 12; ++c) maps.push_back(float(c / 4));
+        for (const float edge : {0.0F, 0.0F, 1.0F, 1.0F, 0.0F}) maps.push_back(edge);
+        for (std::int64_t n = 0; n < grid.count(); ++n) maps.push_back(float(n));
     }
-    ASSERT_EQ(std::int64_t(batch.beside.size()), kBatch * floats);
+    batch.targets[kLabelMaps] = Tensor::of({kBatch, floats}, maps);
 
     constexpr std::int64_t kParts = 2, kSize = kBatch / kParts;
-    const Loss loss(recipe.loss, recipe.distill, model.spec());
+    const LabelLoss loss(recipe.loss, recipe.distill, model.spec());
     const TorchExecutor executor(record(model.spec(), {.mode = Mode::train, .taps = loss.taps()}));
     TorchTensors params;
     for (const auto& [name, value] : step.weights()) params[name] = value.detach().clone();
@@ -356,9 +356,9 @@ TEST(TrainingStep, EveryPartHasItsOwnLabelMaps) {
     for (std::int64_t p = 0; p < kParts; ++p) {
         const TorchTensors out =
             executor.run(to_torch(batch.storage).narrow(0, p * kSize, kSize), params, context);
-        const MapTargets targets = map_targets(
-            torch::tensor(batch.beside).view({kBatch, floats}).narrow(0, p * kSize, kSize), size,
-            grid, kClasses, 0);
+        const MapTargets targets =
+            map_targets(torch::tensor(maps).view({kBatch, floats}).narrow(0, p * kSize, kSize),
+                        size, grid, kClasses, 0);
         const at::Tensor tokens = out.at("logits_aux").flatten(0, 1);
         expected += (cross_entropy(out.at("logits_class"), targets.images) +
                      0.5 * cross_entropy(tokens, targets.tokens.flatten(0, 1)))

@@ -65,11 +65,19 @@ TEST_P(PatchMixingGrids, APlainImageGetsThePlainAnswer) {
     EXPECT_NEAR(std::accumulate(first.begin(), first.end(), 0.0), 0.25, 1e-5);
 }
 
+std::string sides_name(const testing::TestParamInfo<std::pair<Side, Side>>& one) {
+    const auto text = [](const Side& side) {
+        return std::to_string(side.height) + "x" + std::to_string(side.width);
+    };
+    return "from_" + text(one.param.first) + "_to_" + text(one.param.second);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, PatchMixingGrids,
                          ::testing::Values(std::pair{Side{7, 7}, Side{12, 12}},
                                            std::pair{Side{12, 12}, Side{7, 7}},
                                            std::pair{Side{7, 7}, Side{6, 10}},
-                                           std::pair{Side{4, 9}, Side{6, 6}}));
+                                           std::pair{Side{4, 9}, Side{6, 6}}),
+                         sides_name);
 
 TEST(PatchMixing, ABiasIsResizedAsAPositionEmbeddingOfOneChannel) {
     Tensor bias = Tensor::empty(DType::f32, {6});

@@ -6,10 +6,7 @@
 #include <cmath>
 
 #include "cait/error.h"
-#include "support/case_count.h"
-#include "support/source_path.h"
 #include "unit/data/augment/goodness.h"
-#include "unit/image/picture.h"
 
 namespace cait {
 namespace {
@@ -160,42 +157,11 @@ TEST(Mixup, CutsOutOfThePartner) {
     }
 }
 
-// Words: targets SHARE SMOOTHING, or "element" for shares of 0.2, 0.9, 0.5, 1.
-TEST(Mixup, TargetsEqualTimms) {
-    const std::vector<std::int64_t> labels{3, 0, 2, 2};
-    const auto file =
-        test::source_path(__FILE__).parent_path() / "../data" / "transforms.safetensors";
-    test::CaseCount count(4);
-    for (const test::Golden& golden : test::golden(file, "targets")) {
-        ++count;
-        Mixup mixup{.smoothing = std::stod(golden.words[2]), .classes = 5};
-        std::vector<MixDraw> draws{{0.2}, {0.9}, {0.5}, {1.0}};
-        if (golden.words[1] != "element") draws.assign(4, MixDraw{std::stod(golden.words[1])});
-        std::vector<float> found(20);
-        mix_targets(mixup, draws, labels, found);
-        const std::vector<float> expected = golden.numbers<float>();
-        for (std::size_t i = 0; i < 20; ++i)
-            EXPECT_NEAR(found[i], expected[i], 1e-6) << golden.name() << " at " << i;
-    }
-}
-
-TEST(Mixup, PlainTargetsNeedNoDraws) {
-    const Mixup mixup{.smoothing = 0.1, .classes = 4};
-    std::vector<float> found(4);
-    mix_targets(mixup, {}, std::vector<std::int64_t>{1}, found);
-    EXPECT_FLOAT_EQ(found[1], 0.925F);
-    EXPECT_FLOAT_EQ(found[0], 0.025F);
-}
-
 TEST(Mixup, RefusesWhatMakesNoSense) {
     RandomStream random(5, "refuse");
-    std::vector<float> targets(1000);
     EXPECT_THROW(draw_mix(Mixup{}, 3, 8, 8, random), UsageError);
     EXPECT_THROW((Mixup{.mixup_alpha = -1}.check()), UsageError);
     EXPECT_THROW((Mixup{.probability = 2}.check()), UsageError);
-    EXPECT_THROW((Mixup{.smoothing = 1}.check()), UsageError);
-    EXPECT_THROW(mix_targets(Mixup{}, {}, std::vector<std::int64_t>{1000}, targets), Error);
-    EXPECT_THROW(mix_targets(Mixup{}, {}, std::vector<std::int64_t>{-1}, targets), Error);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "data/augment/normal_noise.h"
+#include "data/augment/random_erasing.h"
 
 #include <gtest/gtest.h>
 

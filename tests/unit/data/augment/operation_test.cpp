@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "data/augment/trivial_augment.h"
+#include "data/augment/policy.h"
 #include "support/case_count.h"
 #include "support/source_path.h"
 #include "unit/data/augment/kinds.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "cait/error.h"
-#include "data/augment/random.h"
+#include "data/random.h"
 #include "image/ops/crop.h"
 #include "image/ops/flip.h"
 #include "image/ops/resize.h"
@@ -200,41 +200,41 @@ Image place_image(std::int64_t width, std::int64_t height) {
     return image;
 }
 
-// The middle of each place of a 4 x 6 grid: how many of them the view says to come from elsewhere
-// than their pixels show.
+// The middle of each place of a 4 x 6 grid: how many of them the geometry says to come from
+// elsewhere than their pixels show.
 int misplaced(const TrainSettings& settings, const SampleKey& key) {
     constexpr std::int64_t kRows = 4, kColumns = 6;
     const Image image = place_image(250, 190);
-    const TrainTransform transform(settings);
     TrainWorkspace workspace;
-    const Image& shown = transform.augment(image, key, workspace);
-    const TrainView view = transform.view(image.width, image.height, key, kRows, kColumns);
-    // What was moved is known to half a place.
-    const double off = settings.policy.index() == 0 ? 0.1 : 0.6;
-    const auto agrees = [&](std::uint8_t pixel, std::int64_t place, std::int64_t places,
-                            bool mirrored, double from, double to) {
-        const double at = (double(place) + 0.5) / double(places);
-        const double expected = 255 * (from + (mirrored ? 1 - at : at) * (to - from));
-        return std::abs(double(pixel) - expected) < 3 + off * 255 * (to - from) / double(places);
+    const Image& shown = TrainTransform(settings).augment(image, key, workspace);
+    const Geometry& geometry = workspace.geometry;
+    EXPECT_EQ(geometry.image.width, 250);
+    EXPECT_EQ(geometry.shown.height, settings.height);
+    // Of a pixel's value, what the steps of 8 bits and half a pixel are worth.
+    const auto agrees = [](std::uint8_t pixel, double share, double from, double to, double size) {
+        return std::abs(double(pixel) - 255 * (from + share * (to - from)) / size) < 5;
     };
     int result = 0;
     for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
-        const std::int64_t y = (2 * (n / kColumns) + 1) * settings.height / (2 * kRows);
-        const std::int64_t x = (2 * (n % kColumns) + 1) * settings.width / (2 * kColumns);
-        const std::uint8_t* pixel = shown.row(y) + 3 * x;
-        const std::int64_t source = view.sources.at(std::size_t(n));
-        const Box& part = view.part;
-        const bool right = source < 0 ? pixel[2] < 128
-                                      : agrees(pixel[0], source % kColumns, kColumns, view.mirrored,
-                                               part.left, part.right) &&
-                                            agrees(pixel[1], source / kColumns, kRows, false,
-                                                   part.top, part.bottom);
+        double x = (double(n % kColumns) + 0.5) * double(settings.width) / kColumns;
+        double y = (double(n / kColumns) + 0.5) * double(settings.height) / kRows;
+        const std::uint8_t* pixel = shown.row(std::int64_t(y)) + 3 * std::int64_t(x);
+        bool right = false;
+        if (geometry.undo_operations(x, y)) {
+            const double across = x / double(settings.width);
+            right = agrees(pixel[0], geometry.mirrored ? 1 - across : across, geometry.part.left,
+                           geometry.part.right, 250) &&
+                    agrees(pixel[1], y / double(settings.height), geometry.part.top,
+                           geometry.part.bottom, 190);
+        } else {
+            right = pixel[2] < 128;
+        }
         result += right ? 0 : 1;
     }
     return result;
 }
 
-TEST(TrainTransform, ViewSaysWhichPartIsShown) {
+TEST(TrainTransform, GeometrySaysWhichPartIsShown) {
     TrainSettings settings;
     for (const CropKind kind : {CropKind::random_resized, CropKind::simple, CropKind::padded,
                                 CropKind::squash, CropKind::evaluation})
@@ -247,7 +247,7 @@ TEST(TrainTransform, ViewSaysWhichPartIsShown) {
         }
 }
 
-TEST(TrainTransform, ViewFollowsRotationShearAndTranslation) {
+TEST(TrainTransform, GeometryFollowsRotationShearAndTranslation) {
     TrainSettings settings;
     settings.height = 64;
     settings.width = 96;

@@ -1,7 +1,7 @@
 #include "data/sources/csv_dataset.h"
 
+#include "data/formats/csv_reader.h"
 #include "data/open_dataset.h"
-#include "data/sources/csv_reader.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {

@@ -1,4 +1,3 @@
-#include "data/sources/flowers102.h"
 
 #include "data/open_dataset.h"
 #include "support/source_path.h"

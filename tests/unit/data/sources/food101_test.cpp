@@ -1,4 +1,3 @@
-#include "data/sources/food101.h"
 
 #include "data/open_dataset.h"
 #include "unit/data/support.h"

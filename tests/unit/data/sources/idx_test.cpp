@@ -1,4 +1,3 @@
-#include "data/sources/idx.h"
 
 #include <zlib.h>
 

@@ -1,7 +1,6 @@
-#include "data/sources/imagenet.h"
 
+#include "data/formats/synset_table.h"
 #include "data/open_dataset.h"
-#include "data/sources/synset_table.h"
 #include "support/source_path.h"
 #include "unit/data/support.h"
 

@@ -1,4 +1,3 @@
-#include "data/sources/inaturalist.h"
 
 #include "data/open_dataset.h"
 #include "unit/data/support.h"
@@ -49,8 +48,8 @@ TEST(INaturalist, TakesAnyLevelAsTheLabel) {
     EXPECT_THAT(classes("family"), ElementsAre("Corvidae", "Rosaceae"));
     EXPECT_THAT(classes("genus"), ElementsAre("Pica", "Rosa"));
     EXPECT_THAT(classes("one"), ElementsAre("∅"));
-    EXPECT_THAT(species->levels(), ElementsAre("kingdom", "phylum", "class", "order", "family",
-                                               "genus", "species"));
+    EXPECT_THAT(species->levels(),
+                ElementsAre("kingdom", "phylum", "class", "order", "family", "genus", "species"));
     EXPECT_THAT(species->level("order").labels, ElementsAre(0, 1));
 }
 

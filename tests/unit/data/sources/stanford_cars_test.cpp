@@ -1,4 +1,3 @@
-#include "data/sources/stanford_cars.h"
 
 #include "data/open_dataset.h"
 #include "support/source_path.h"

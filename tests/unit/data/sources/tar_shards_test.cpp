@@ -1,7 +1,7 @@
 #include "data/sources/tar_shards.h"
 
+#include "data/formats/tar_archive.h"
 #include "data/open_dataset.h"
-#include "data/sources/tar_archive.h"
 #include "unit/data/support.h"
 
 namespace cait::data_test {

@@ -1,4 +1,3 @@
-#include "data/sources/tiny_imagenet.h"
 
 #include "data/open_dataset.h"
 #include "unit/data/support.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "cait/error.h"
-#include "image/draw/pixel_font.h"
 
 namespace cait {
 namespace {
@@ -76,40 +75,6 @@ TEST(Draw, FittedKeepsTheShape) {
     EXPECT_EQ(size(500, 375, 224), std::pair(224L, 168L));
     EXPECT_EQ(size(5000, 1, 100), std::pair(100L, 1L));
     EXPECT_EQ(size(224, 100, 224), std::pair(224L, 100L));
-}
-
-TEST(Draw, TextIsAsWideAsItSays) {
-    for (const int scale : {1, 2, 3}) {
-        const std::string text = "HH";
-        EXPECT_EQ(text_width(text, scale), 11 * scale);
-        Image canvas = filled(100, 40, kWhite);
-        draw_text(canvas, 5, 5, text, kDrawRed, scale);
-        Image inside = canvas;
-        fill_rectangle(inside, 5, 5, text_width(text, scale), kGlyphHeight * scale, kWhite);
-        EXPECT_EQ(count(inside, kDrawRed), 0);
-        EXPECT_EQ(count(canvas, kDrawRed), 2 * 17 * scale * scale);  // an H has 17 pixels
-    }
-    EXPECT_EQ(text_width(""), 0);
-    EXPECT_EQ(text_width("猫é"), text_width("ab"));
-}
-
-TEST(Draw, TextIsClipped) {
-    Image canvas = filled(7, 5, kWhite);
-    draw_text(canvas, -3, -4, "clipped on all sides", kDrawRed, 2);
-    draw_text(canvas, 50, 0, "outside", kDrawRed);
-    draw_text(canvas, 0, 50, "outside", kDrawRed);
-    draw_text(canvas, -500, 0, "outside", kDrawRed);
-    EXPECT_EQ(canvas.pixels.size(), 7U * 5 * 3);
-}
-
-TEST(Draw, LongTextEndsInDots) {
-    EXPECT_EQ(fit_text("short", text_width("short")), "short");
-    EXPECT_EQ(fit_text("longer", text_width("short")), "lo...");
-    EXPECT_EQ(fit_text("猫猫猫猫猫", text_width("abcd")), "猫...");
-    EXPECT_EQ(fit_text("longer", text_width("..")), "..");
-    EXPECT_EQ(fit_text("longer", 0), "");
-    for (std::int64_t width = 0; width < 80; ++width)
-        EXPECT_LE(text_width(fit_text("a longer text", width)), width);
 }
 
 }  // namespace

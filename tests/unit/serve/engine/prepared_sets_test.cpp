@@ -59,6 +59,13 @@ TEST_F(PreparedSetsTest, TheOneThatWasAskedForLongestAgoGoes) {
     EXPECT_FALSE(is_prepared(set_of(33)));
 }
 
+TEST_F(PreparedSetsTest, TheOrderOfOutputsDoesNotMatter) {
+    sets_.get({"tokens", "logits"});
+    sets_.get({"logits", "tokens", "logits"});
+    EXPECT_EQ(sets_.size(), 1U);
+    EXPECT_EQ(session_.plans(), 1U);
+}
+
 TEST_F(PreparedSetsTest, WhatIsHeldStays) {
     std::vector<std::shared_ptr<const void>> held;
     for (unsigned i = 32; i < 32 + PreparedSets::kMostRare; ++i)

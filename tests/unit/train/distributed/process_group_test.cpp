@@ -5,7 +5,7 @@
 
 #include "cait/error.h"
 #include "support/processes.h"
-#include "train/distributed/batch_norm_sync.h"
+#include "train/distributed/gradient_sync.h"
 
 namespace cait {
 namespace {

@@ -57,8 +57,8 @@ TEST(RecipeData, EveryFieldArrives) {
 }
 
 TEST(RecipeData, MixingIsThatOfTheRecipe) {
-    EXPECT_EQ(mixup_settings(find_recipe("deit"), 1000), Mixup{});
-    EXPECT_FALSE(mixup_settings(find_recipe("vit"), 1000).active());
+    EXPECT_EQ(mixup_settings(find_recipe("deit")), Mixup{});
+    EXPECT_FALSE(mixup_settings(find_recipe("vit")).active());
     Recipe recipe;
     recipe.augment.mixup = 0.25;
     recipe.augment.cutmix = 0.5;
@@ -66,14 +66,14 @@ TEST(RecipeData, MixingIsThatOfTheRecipe) {
     recipe.augment.mix_switch = 0.125;
     recipe.augment.mix_mode = MixMode::pair;
     recipe.loss.smoothing = 0.0625;
-    EXPECT_EQ(mixup_settings(recipe, 10), (Mixup{.mixup_alpha = 0.25,
-                                                 .cutmix_alpha = 0.5,
-                                                 .probability = 0.75,
-                                                 .switch_probability = 0.125,
-                                                 .mode = MixMode::pair,
-                                                 .smoothing = 0.0625,
-                                                 .classes = 10}));
-    EXPECT_THROW(mixup_settings(recipe, 0), UsageError);
+    EXPECT_EQ(mixup_settings(recipe), (Mixup{.mixup_alpha = 0.25,
+                                             .cutmix_alpha = 0.5,
+                                             .probability = 0.75,
+                                             .switch_probability = 0.125,
+                                             .mode = MixMode::pair}));
+    EXPECT_EQ(soft_labels(recipe, 10), (SoftLabels{.classes = 10, .smoothing = 0.0625}));
+    EXPECT_EQ(soft_labels(find_recipe("deit"), 1000), SoftLabels{});
+    EXPECT_THROW(soft_labels(recipe, 0), UsageError);
 }
 
 }  // namespace

@@ -281,19 +281,19 @@ TEST(RecipeCheck, HoldsTheRulesAcrossFields) {
         {"data.token_labels: expected no teacher",
          [](Recipe& r) {
              r.data.token_labels = "maps";
-             r.loss.name = LossKind::token_label;
+             r.loss.name = "token_label";
              r.distill.kind = Distillation::tokens;
          }},
         {"train.mode: expected train with augment.mix_tokens",
          [](Recipe& r) {
              r.model.name = "volo_d1_224";
-             r.loss.name = LossKind::token_label;
+             r.loss.name = "token_label";
              r.augment.mix_tokens = 1;
              r.train.mode = "eval";
          }},
         {"train.mode: expected train with loss.cosub",
          [](Recipe& r) {
-             r.loss.name = LossKind::bce;
+             r.loss.name = "bce";
              r.loss.cosub = true;
              r.train.mode = "eval";
          }},
@@ -303,12 +303,12 @@ TEST(RecipeCheck, HoldsTheRulesAcrossFields) {
          [](Recipe& r) { r.optim.lr = 1e-6; }},
         {"loss.smoothing: expected 0,",
          [](Recipe& r) {
-             r.loss.name = LossKind::bce;
+             r.loss.name = "bce";
              r.loss.smoothing = 0.1;
          }},
         {"loss.cosub: expected loss.name bce", [](Recipe& r) { r.loss.cosub = true; }},
         {"loss.name: expected a model with a head for tokens",
-         [](Recipe& r) { r.loss.name = LossKind::token_label; }},
+         [](Recipe& r) { r.loss.name = "token_label"; }},
         {"distill.teacher: expected a model file",
          [](Recipe& r) { r.distill.kind = Distillation::soft; }},
         {"distill.cache: expected images that are always shown alike, found augment.crop rrc",
@@ -330,7 +330,7 @@ TEST(RecipeCheck, LetsPassWhatTheRulesAreNotAbout) {
             r.optim.lr = 1e-6;
             r.schedule.name = ScheduleKind::constant;
         },
-        [](Recipe& r) { r.loss = {.name = LossKind::bce, .smoothing = 0.1, .bce_threshold = -1}; },
+        [](Recipe& r) { r.loss = {.name = "bce", .smoothing = 0.1, .bce_threshold = -1}; },
         [](Recipe& r) {
             r.distill.kind = Distillation::hard;
             r.distill.teacher = "t.safetensors";

@@ -6,6 +6,7 @@
 
 #include "cait/error.h"
 #include "graph/builder.h"
+#include "support/two_inputs.h"
 
 namespace cait {
 namespace {
@@ -45,11 +46,22 @@ TEST(Executor, RefusesImagesOfAnotherShape) {
     EXPECT_EQ(message_of([&] {
                   executor.run(at::zeros({5, 1, 2, 3}), params);
               }),
-              "[input] expected float32 images [B, 1, 2, 2], found [5, 1, 2, 3]");
+              "[input] expected float32 images [B, 1, 2, 2], found float32 [5, 1, 2, 3]");
     EXPECT_THAT(message_of([&] {
                     executor.run(at::zeros({1, 2, 2}), params);
                 }),
-                HasSubstr("found [1, 2, 2]"));
+                HasSubstr("found float32 [1, 2, 2]"));
+}
+
+TEST(Executor, TakesSeveralInputsByName) {
+    const TorchExecutor executor(test::two_inputs());
+    const at::Tensor left = at::rand({4, 3}), right = at::rand({4, 2, 3});
+    const at::Tensor y = executor.run({{"left", left}, {"right", right}}, {}).at("y");
+    EXPECT_TRUE(at::allclose(y, 2 * left.unsqueeze(1) + 10 * right));
+    EXPECT_EQ(message_of([&] {
+                  executor.run({{"left", left.to(at::kLong)}, {"right", right}}, {});
+              }),
+              "[input] expected float32 left [B, 3], found int64 [4, 3]");
 }
 
 TEST(Executor, NamesTheNodeAndItsLineWhenLibTorchFails) {

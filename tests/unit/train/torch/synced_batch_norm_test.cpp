@@ -61,7 +61,8 @@ TEST_P(SyncedBatchNorm, OfOneProcessIsThePlainOne) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SyncedBatchNorm,
                          testing::Values(std::vector<std::int64_t>{12, 5},
-                                         std::vector<std::int64_t>{4, 3, 6, 7}));
+                                         std::vector<std::int64_t>{4, 3, 6, 7}),
+                         [](const auto& one) { return one.param.size() == 2 ? "rows" : "maps"; });
 
 }  // namespace
 }  // namespace cait

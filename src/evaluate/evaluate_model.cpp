@@ -1,0 +1,59 @@
+// cait/evaluate.h on top of the engine.
+#include "cait/evaluate.h"
+
+#include <fmt/format.h>
+
+#include "data/open_dataset.h"
+#include "engine/engine_executor.h"
+#include "evaluate/evaluate_data.h"
+#include "evaluate/match_classes.h"
+#include "models/catalogue.h"
+
+namespace cait {
+
+double ModelEvaluation::operator[](std::string_view score) const {
+    std::string known;
+    for (const auto& [name, value] : scores) {
+        if (name == score) return value;
+        known += (known.empty() ? "" : ", ") + name;
+    }
+    throw UsageError(fmt::format("no score '{}'; there are: {}", score, known));
+}
+
+ModelEvaluation evaluate(const Model& model, const std::string& data,
+                         const EvaluationOptions& options) {
+    const auto classes = std::size_t(model.spec().architecture->common().classes);
+    if (classes == 0)
+        throw UsageError(
+            fmt::format("{}: expected a model with classes, found a backbone", model.spec().name));
+    const DatasetPtr dataset =
+        match_classes(open_dataset(data, Split::val), model.classes(), classes, model.spec().name);
+    EvaluateDataOptions running;
+    running.batch = options.session.batch;
+    if (options.loader_threads > 0) running.threads = options.loader_threads;
+    running.flip = options.flip;
+    running.heads = true;
+    running.skip_bad = options.skip_bad;
+    if (options.progress)
+        running.progress = [&](std::size_t done) { options.progress(done, dataset->size()); };
+    const DataEvaluation found =
+        evaluate_data(EngineExecutor(model, options.session), model, dataset, running);
+    const Metrics& metrics = found.evaluation.metrics;
+    ModelEvaluation result;
+    result.scores = {{"top1", metrics.top1()},
+                     {"top5", metrics.top5()},
+                     {"mean_class_accuracy", metrics.mean_class_accuracy()},
+                     {"loss", metrics.loss()},
+                     {"ece", metrics.ece()}};
+    for (const auto& [output, name] :
+         {std::pair{"logits_class", "top1.class"}, {"logits_dist", "top1.distillation"}})
+        if (const auto head = found.evaluation.heads.find(output);
+            head != found.evaluation.heads.end())
+            result.scores.push_back({name, head->second.top1()});
+    result.images = std::size_t(metrics.images());
+    for (const BadImage& bad : found.bad) result.left_out.push_back(bad.reason);
+    result.notes = dataset->notes();
+    return result;
+}
+
+}  // namespace cait

@@ -1,0 +1,64 @@
+#include "evaluate/scores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+
+namespace cait {
+
+const Scores& known_scores() {
+    constexpr auto kHigher = Better::higher, kLower = Better::lower;
+    static const Scores kScores = {
+        {"top1", "top-1", 0, kHigher, ScoreFormat::percent},
+        {"top5", "top-5", 0, kHigher, ScoreFormat::percent},
+        {"loss", "loss", 0, kLower, ScoreFormat::number},
+        {"ece", "calibration error", 0, kLower, ScoreFormat::percent, /*main=*/false}};
+    return kScores;
+}
+
+const Score* find_score(const Scores& scores, std::string_view name) {
+    const auto found = std::ranges::find(scores, name, &Score::name);
+    return found == scores.end() ? nullptr : &*found;
+}
+
+std::string score_text(const Score& score) {
+    return score.format == ScoreFormat::percent ? fmt::format("{:.2f} %", 100 * score.value)
+                                                : fmt::format("{:.4f}", score.value);
+}
+
+Score make_score(std::string_view name, double value) {
+    const Score* known = find_score(known_scores(), name);
+    if (known == nullptr) throw Error(fmt::format("no score of the name '{}'", name));
+    Score result = *known;
+    result.value = value;
+    return result;
+}
+
+Scores main_scores(Scores scores) {
+    std::erase_if(scores, [](const Score& one) { return !one.main; });
+    return scores;
+}
+
+Scores scores_from(const std::function<const double*(const std::string& name)>& value_of) {
+    Scores scores;
+    for (const Score& known : known_scores())
+        if (const double* value = value_of(known.name); value != nullptr)
+            scores.push_back(make_score(known.name, *value));
+    return scores;
+}
+
+double merit(const Score& score) {
+    return score.better == Better::higher ? score.value : -score.value;
+}
+
+std::vector<std::string> names_to_follow(const Scores& scores, bool averaged) {
+    std::vector<std::string> names;
+    for (const Score& one : scores) names.push_back(one.name);
+    for (const Score& one : scores)
+        if (averaged && one.main) names.push_back(one.name + std::string(kOfAverage));
+    return names;
+}
+
+}  // namespace cait

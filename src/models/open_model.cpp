@@ -1,0 +1,129 @@
+#include "models/open_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "data/class_list.h"
+#include "data/imagenet_classes.h"
+#include "models/catalogue.h"
+#include "weights/weight_file.h"
+
+namespace cait {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void use_class_file(Model& model, const std::string& file) {
+    std::vector<std::string> names = read_class_file(file);
+    const auto expected = std::size_t(model.spec().architecture->common().classes);
+    if (names.size() != expected)
+        throw Error(
+            fmt::format("{}: expected {} class names, as many as the model has classes, "
+                        "found {}",
+                        file, expected, names.size()));
+    model.set_classes(std::move(names));
+}
+
+void name_classes(OpenedModel& opened) {
+    const ModelWords& words = opened.source.words;
+    Model& model = opened.model;
+    if (!words.classes.empty()) return use_class_file(model, words.classes);
+    if (!words.imagenet_names || !model.classes().empty() || model.has_fresh_head()) return;
+    auto list = imagenet_list(std::size_t(model.spec().architecture->common().classes));
+    if (!list) return;
+    opened.notes.push_back(imagenet_note(words.weights, list->title));
+    model.set_classes(std::move(list->names));
+}
+
+}  // namespace
+
+FoundModel find_model(ModelWords words, const decltype(ResolveOptions::fetching)& fetching) {
+    FoundModel found{std::move(words), {}};
+    ResolveOptions options;
+    options.note = [&](const std::string& text) { found.notes.push_back(text); };
+    options.fetching = fetching;
+    found.file = resolve_weights(found.words.weights, found.words.model, options).string();
+    return found;
+}
+
+OpenedModel open_model(const FoundModel& found) {
+    FoundModel source = found;
+    ModelWords& words = source.words;
+    if (words.file_decides && open_weights(source.file).metadata.contains("cait.model")) {
+        words.model.clear();
+        words.settings.clear();
+    }
+    words.file_decides = false;
+    Model model = source.file.empty()
+                      ? Model::create(words.model, words.settings, words.load.seed)
+                      : Model::load(source.file, words.model, words.settings, words.load);
+    std::vector<std::string> notes = source.notes;
+    for (const std::string& note : model.notes())
+        notes.push_back(fmt::format("{}: {}", source.file, note));
+    std::string label = model.name().empty() ? model.spec().name : model.name();
+    OpenedModel opened{std::move(source), std::move(label), std::move(model), std::move(notes)};
+    name_classes(opened);
+    return opened;
+}
+
+std::vector<OpenedModel> open_models(const std::vector<FoundModel>& found) {
+    std::vector<OpenedModel> models;
+    std::vector<std::string> files, labels;
+    for (const FoundModel& one : found) {
+        models.push_back(open_model(one));
+        files.push_back(one.file);
+        labels.push_back(models.back().label);
+    }
+    const std::vector<std::string> by_file = unique_names(files);
+    for (std::size_t i = 0; i < models.size(); ++i)
+        if (std::ranges::count(labels, labels[i]) > 1) models[i].label = by_file[i];
+    return models;
+}
+
+NamedFile split_name(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || fs::exists(text)) return {"", text};
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool is_model(const std::string& name) {
+    return std::ranges::any_of(families(), [&](const Family& family) {
+        return std::ranges::find(family.presets, name, &Preset::name) != family.presets.end();
+    });
+}
+
+ModelWords one_of_several(const std::string& text, ModelWords common, const std::string& option) {
+    const NamedFile named = split_name(text);
+    common.weights = named.file;
+    common.file_decides = named.file == text;
+    if (common.file_decides) return common;
+    try {
+        configure(named.name);
+    } catch (const UsageError& error) {
+        throw UsageError(fmt::format("{} {}: {}", option, text, error.what()));
+    }
+    common.model = named.name;
+    common.settings.clear();
+    return common;
+}
+
+std::vector<std::string> unique_names(const std::vector<std::string>& files) {
+    std::vector<std::string> names;
+    for (const std::string& file : files) names.push_back(fs::path(file).stem().string());
+    const std::vector<std::string> stems = names;
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (std::ranges::count(stems, stems[i]) > 1)
+            names[i] = fs::absolute(files[i]).parent_path().filename().string() + "/" + stems[i];
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (std::ranges::count(names, names[i]) > 1) names[i] += fmt::format(" ({})", i + 1);
+    return names;
+}
+
+std::string imagenet_note(const std::string& weights, std::string_view list) {
+    return fmt::format("{} does not name its classes; the names are those of {}", weights, list);
+}
+
+}  // namespace cait

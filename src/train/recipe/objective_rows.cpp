@@ -1,0 +1,272 @@
+#include "train/recipe/objective_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cait/error.h"
+#include "train/recipe/bind_values.h"
+#include "train/recipe/model_settings.h"
+
+namespace cait {
+
+namespace {
+
+constexpr double kLongestQueue = 1e6;  // epochs
+
+void bind_labels(Settings& s, LossPart& p) {
+    s.number("loss.smoothing", p.smoothing, 0, 1,
+             "share of a label that is spread over all classes");
+    s.number("loss.bce_threshold", p.bce_threshold, -1, 1,
+             "bce: targets above it count as 1; below 0: kept soft");
+    s.flag("loss.cosub", p.cosub, "two submodels, drawn by stochastic depth, teach each other");
+    s.number("loss.token_weight", p.token_weight, 0, 100,
+             "token_label: weight of the tokens' term");
+    s.choice(
+        "loss.class_target", p.class_target,
+        {{"map", ClassTarget::map}, {"blend", ClassTarget::blend}, {"label", ClassTarget::label}},
+        "token_label, where a map or a teacher labels the tokens: the class head learns what "
+        "that says of the whole image, both that and the label (VOLO's --ground-truth), or "
+        "the label");
+    s.choice("loss.class_weights", p.class_weights,
+             {{"none", ClassWeights::none},
+              {"inverse", ClassWeights::inverse},
+              {"root", ClassWeights::root}},
+             "for classes of unequal size: each counts by the inverse of its share of the images, "
+             "or by the root of that");
+}
+
+void bind_instance(Settings& s, LossPart& p) {
+    s.number("loss.view_weight", p.view_weight, 0, 1000,
+             "grafit, ce_instance, ce_triplet: weight of the term that compares views");
+}
+
+void bind_triplet(Settings& s, LossPart& p) {
+    s.number("loss.margin", p.margin, 0, 4,
+             "triplet, ce_triplet: how much nearer, in squared distance of unit vectors");
+}
+
+void bind_target(Settings& s, TargetPart& p) {
+    s.number("target.momentum", p.momentum, 0, 1,
+             "how much of itself the target network keeps in a step");
+    s.number("target.momentum_end", p.momentum_end, 0, 1, "cosine: the same at the end of the run");
+    s.choice("target.schedule", p.schedule,
+             {{"cosine", ScheduleKind::cosine}, {"constant", ScheduleKind::constant}},
+             "how that moves");
+}
+
+void bind_memory(Settings& s, Recipe& recipe) {
+    MemoryPart& p = recipe.memory;
+    s.number("memory.sigma", p.sigma, 1e-3, 100,
+             "knn, grafit: temperature by which neighbours count");
+    s.number("memory.momentum", p.momentum, 0, 1,
+             "knn, grafit: share of its remembered vector that an image keeps when it is seen");
+}
+
+void bind_clusters(Settings& s, ClusterPart& p) {
+    s.integer("clusters.count", p.count, 0,
+              "ClusterFit+: labels are so many clusters of another model's features; 0: the data's "
+              "own");
+    bind_text(s, "clusters.weights", p.weights, "the file of that model");
+    s.integer("clusters.rounds", p.rounds, 1, "of k-means, at most", 10'000);
+}
+
+void bind_dino(Settings& s, Recipe& recipe) {
+    DinoPart& p = recipe.dino;
+    s.number("dino.student_temperature", p.student_temperature, 1e-3, 100,
+             "divides what the student says");
+    s.number("dino.teacher_temperature", p.teacher_temperature, 1e-3, 100,
+             "divides what the teacher says, after the warm-up");
+    s.number("dino.teacher_start", p.teacher_start, 1e-3, 100, "the same in the first epoch");
+    s.number("dino.teacher_warmup", p.teacher_warmup, 0, kLongestQueue,
+             "epochs from the one to the other");
+    s.number("dino.centre_momentum", p.centre_momentum, 0, 1,
+             "how much of itself the centre of the teacher's outputs keeps in a step");
+    s.number("dino.freeze_last", p.freeze_last, 0, kLongestQueue,
+             "epochs in which the last layer of the head does not learn");
+}
+
+void check_bce(const Recipe& recipe) {
+    const LossPart& loss = recipe.loss;
+    // The smallest target is smoothing / classes, which lies above a threshold of 0.
+    require(loss.bce_threshold != 0 || loss.smoothing == 0, "loss.smoothing",
+            fmt::format("0, as with loss.bce_threshold 0 every class would count as present, "
+                        "found {}",
+                        loss.smoothing));
+}
+
+void check_token_label(const Recipe& recipe) {
+    const SettingList settings = model_settings(recipe.model.name, recipe.model.settings);
+    const auto head = std::ranges::find(settings, "aux_head", &SettingList::value_type::first);
+    require(head != settings.end() && head->second == "true", "loss.name",
+            fmt::format("a model with a head for tokens (VOLO with model.aux_head) for "
+                        "token_label, found {}",
+                        recipe.model.name));
+}
+
+void check_dino(const Recipe& recipe) {
+    require(recipe.head.predictor == 0, "head.predictor", "0 with loss.name dino");
+    require(recipe.eval.features == "trunk", "eval.features",
+            "trunk with loss.name dino, whose head has no features");
+}
+
+// Keys that one loss alone heeds would be silently ignored with another.
+void check_label_keys(const Recipe& recipe) {
+    const LossPart& loss = recipe.loss;
+    const bool tokens = loss.name == "token_label";
+    require(!loss.cosub || loss.name == "bce", "loss.cosub", "loss.name bce");
+    require(loss.class_weights == ClassWeights::none || loss.name == "cross_entropy",
+            "loss.class_weights", "loss.name cross_entropy, or none");
+    require(recipe.augment.mix_tokens == 0 || tokens, "augment.mix_tokens",
+            "loss.name token_label, or 0");
+    require(recipe.distill.kind != Distillation::tokens || tokens, "distill.kind",
+            "loss.name token_label for tokens");
+    if (recipe.data.token_labels.empty()) return;
+    require(tokens, "data.token_labels", "loss.name token_label");
+    require(recipe.distill.kind != Distillation::tokens, "data.token_labels",
+            "no teacher that labels tokens, too; found distill.kind tokens");
+    require(recipe.augment.mixup == 0 && recipe.augment.cutmix == 0, "data.token_labels",
+            "augment.mixup 0 and augment.cutmix 0, as maps are of single images");
+}
+
+void check_clusters(const Recipe& recipe) {
+    const bool classifier = asks_for(recipe.loss, &ObjectiveTerm::classifier);
+    require((recipe.clusters.count > 0) == !recipe.clusters.weights.empty(), "clusters.weights",
+            "a model file with clusters.count above 0, and none without");
+    require(recipe.clusters.count == 0 || classifier, "clusters.count",
+            "a loss.name with a classifier, or 0");
+    require(recipe.head.classifier == 0 || classifier, "head.classifier",
+            "a loss.name with a classifier, or 0");
+    require(recipe.head.classifier == 0 || recipe.train.tune == Tune::all, "head.classifier",
+            "0 unless train.tune is all");
+}
+
+// What only losses that learn features use.
+void check_labels_alone(const Recipe& recipe) {
+    require(!recipe.head.any(), "head.kind",
+            "a loss that uses a head, such as loss.name grafit, or none");
+    require(recipe.views.name == ViewsKind::none, "views.name",
+            "a loss that uses several views, such as loss.name grafit, or none");
+}
+
+void check_features(const Recipe& recipe) {
+    require(
+        asks_for(recipe.loss, &ObjectiveTerm::prototypes) == (recipe.head.kind == HeadKind::dino),
+        "head.kind", "dino with loss.name dino, and with no other");
+    require(
+        recipe.augment.mixup == 0 && recipe.augment.cutmix == 0 && recipe.augment.mix_tokens == 0,
+        "augment.mixup",
+        "0, and augment.cutmix and augment.mix_tokens 0, as views are of single images");
+    require(!asks_for(recipe.loss, &ObjectiveTerm::views) || recipe.views.name != ViewsKind::none,
+            "views.name", "same or multi-crop, as the loss compares views of an image; found none");
+    require(recipe.distill.kind == Distillation::none, "distill.kind", "none with this loss.name");
+    require(!recipe.loss.cosub, "loss.cosub", "false with this loss.name");
+    require(recipe.train.tune == Tune::all, "train.tune", "all with this loss.name");
+    require(recipe.train.mode == "train", "train.mode", "train with this loss.name");
+    require(recipe.eval.features == "trunk" || recipe.head.any(), "eval.features",
+            "trunk, as there is no projector; found projection");
+    require(!recipe.save.head || recipe.head.kind != HeadKind::none, "save.head",
+            "a projector to save; found head.kind none");
+}
+
+}  // namespace
+
+const std::vector<ObjectiveTerm>& objective_terms() {
+    static const std::vector<ObjectiveTerm> kTerms = {
+        {.name = "cross_entropy", .classifier = true, .bind_loss = bind_labels},
+        {.name = "bce", .classifier = true, .check = check_bce},
+        {.name = "token_label", .classifier = true, .check = check_token_label},
+        {.name = "knn", .features = true, .bind = bind_memory},
+        {.name = "instance", .features = true, .views = true, .bind_loss = bind_instance},
+        {.name = "triplet", .features = true, .views = true, .bind_loss = bind_triplet},
+        {.name = "dino",
+         .features = true,
+         .views = true,
+         .prototypes = true,
+         .averages = true,
+         .vote_temperature = 0.07,
+         .bind = bind_dino,
+         .check = check_dino}};
+    return kTerms;
+}
+
+const std::vector<ObjectiveRow>& objective_rows() {
+    static const std::vector<ObjectiveRow> kRows = {
+        {"cross_entropy", "one class per image", {"cross_entropy"}},
+        {"bce", "one yes or no per class", {"bce"}},
+        {"token_label", "VOLO's, with a label for every token", {"token_label"}},
+        {"knn", "remembered images of the same class are the nearest (SNCA)", {"knn"}},
+        {"instance", "views of an image agree with each other", {"instance"}},
+        {"grafit", "knn and instance", {"knn", "instance"}},
+        {"ce_instance", "cross_entropy and instance", {"cross_entropy", "instance"}},
+        {"triplet", "views of an image are nearer to each other than to other images", {"triplet"}},
+        {"ce_triplet", "cross_entropy and triplet", {"cross_entropy", "triplet"}},
+        {"dino", "every view predicts what an average of the network says of others", {"dino"}}};
+    return kRows;
+}
+
+std::vector<const ObjectiveTerm*> terms_of(std::string_view loss_name) {
+    const auto row = std::ranges::find(objective_rows(), loss_name, &ObjectiveRow::name);
+    if (row == objective_rows().end()) {
+        std::vector<std::string_view> names;
+        for (const ObjectiveRow& one : objective_rows()) names.push_back(one.name);
+        throw UsageError(fmt::format("loss.name: expected one of {}; found '{}'",
+                                     fmt::join(names, ", "), loss_name));
+    }
+    std::vector<const ObjectiveTerm*> terms;
+    for (const std::string_view name : row->terms)
+        terms.push_back(&*std::ranges::find(objective_terms(), name, &ObjectiveTerm::name));
+    return terms;
+}
+
+bool asks_for(const LossPart& loss, bool ObjectiveTerm::*what) {
+    return std::ranges::any_of(terms_of(loss.name),
+                               [what](const ObjectiveTerm* term) { return term->*what; });
+}
+
+bool judged_by_neighbours(const Recipe& recipe) {
+    return !asks_for(recipe.loss, &ObjectiveTerm::classifier) || recipe.clusters.count > 0;
+}
+
+void bind_objectives(Settings& s, Recipe& recipe) {
+    std::vector<std::string> names, helps;
+    for (const ObjectiveRow& row : objective_rows()) {
+        names.emplace_back(row.name);
+        helps.push_back(fmt::format("{}: {}", row.name, row.help));
+    }
+    s.word("loss.name", recipe.loss.name, std::move(names),
+           fmt::format("{}", fmt::join(helps, "; ")));
+    for (const ObjectiveTerm& term : objective_terms())
+        if (term.bind_loss != nullptr) term.bind_loss(s, recipe.loss);
+    bind(s, recipe.head);
+    bind_target(s, recipe.target);
+    for (const ObjectiveTerm& term : objective_terms())
+        if (term.bind != nullptr) term.bind(s, recipe);
+    bind_clusters(s, recipe.clusters);
+}
+
+void bind_neighbours(Settings& s, EvalPart& eval) {
+    s.integer("eval.neighbours", eval.neighbours, 1,
+              "where the class head does not learn: validation images are classified by so many "
+              "of the training images",
+              100'000);
+    s.word("eval.features", eval.features, {"trunk", "projection"},
+           "that these neighbours are found by");
+}
+
+void check_loss(const Recipe& recipe) {
+    check_label_keys(recipe);
+    for (const ObjectiveTerm* term : terms_of(recipe.loss.name))
+        if (term->check != nullptr) term->check(recipe);
+}
+
+void check_objective(const Recipe& recipe) {
+    check_clusters(recipe);
+    if (asks_for(recipe.loss, &ObjectiveTerm::features))
+        check_features(recipe);
+    else
+        check_labels_alone(recipe);
+}
+
+}  // namespace cait

@@ -1,0 +1,52 @@
+// The values of loss.name, as plain values: what each one is made of and asks of a run, and the
+// recipe keys that belong to it. train/objectives/ computes them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/settings.h"
+#include "train/recipe/recipe.h"
+
+namespace cait {
+
+// A part of a loss, which may also be the whole of it.
+struct ObjectiveTerm {
+    std::string_view name;
+    bool classifier = false;      // the class head learns
+    bool features = false;        // features learn beyond labels
+    bool views = false;           // compares several views of each image
+    bool prototypes = false;      // takes head.kind dino, which no other term does
+    bool averages = false;        // its target network is an average that is validated and saved
+    double vote_temperature = 0;  // of neighbours that judge its features; 0: memory.sigma
+    void (*bind_loss)(Settings&, LossPart&) = nullptr;  // its keys in [loss]
+    void (*bind)(Settings&, Recipe&) = nullptr;         // and in a table of its own
+    void (*check)(const Recipe&) = nullptr;             // of a recipe that uses it
+};
+
+struct ObjectiveRow {
+    std::string_view name;  // of loss.name
+    std::string_view help;
+    std::vector<std::string_view> terms;  // that it is the sum of
+};
+
+const std::vector<ObjectiveTerm>& objective_terms();
+const std::vector<ObjectiveRow>& objective_rows();
+
+// Throws UsageError that lists the names there are.
+std::vector<const ObjectiveTerm*> terms_of(std::string_view loss_name);
+
+// Whether one of its terms does: asks_for(recipe.loss, &ObjectiveTerm::views).
+bool asks_for(const LossPart& loss, bool ObjectiveTerm::*what);
+
+// [loss], then [head], [target] and the tables of the terms, then [clusters].
+void bind_objectives(Settings& keys, Recipe& recipe);
+// Of [eval]: how features are judged.
+void bind_neighbours(Settings& keys, EvalPart& eval);
+
+// Both throw UsageError that names the key and the rule: those of [loss] and of the terms, and what
+// the loss asks of the other parts of a recipe.
+void check_loss(const Recipe& recipe);
+void check_objective(const Recipe& recipe);
+
+}  // namespace cait

@@ -1,0 +1,98 @@
+#include "train/validation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "engine/engine_executor.h"
+#include "evaluate/evaluate.h"
+#include "evaluate/evaluation_loader.h"
+#include "evaluate/scores.h"
+#include "kernels/precision_names.h"
+#include "train/neighbour_judging.h"
+#include "train/torch/convert.h"
+#include "train/torch/torch_session.h"
+
+namespace cait {
+
+namespace {
+
+// The engine where the weights are on the CPU, else LibTorch on their device.
+std::unique_ptr<Executor> executor_for(const RunPlan& plan, const TorchTensors& weights) {
+    std::map<std::string, Tensor> shared;
+    at::Device device = at::kCPU;
+    for (const auto& [name, tensor] : weights) {
+        device = tensor.device();
+        shared[name] = share_torch(tensor.detach().cpu().contiguous());
+    }
+    const Model model = plan.model.with_weights(std::move(shared));
+    const Precision precision = precision_of(plan.recipe.train.precision);
+    if (device.is_cpu())
+        return std::make_unique<EngineExecutor>(
+            model, SessionOptions{.precision = precision,
+                                  .threads = at::get_num_threads(),
+                                  .batch = std::size_t(plan.recipe.data.val_batch)});
+    return make_torch_session(model, precision, device.str());
+}
+
+Metrics merged(const Metrics& own, ProcessGroup& group) {
+    if (group.world() == 1) return own;
+    const std::vector<std::byte> packed = own.pack();
+    Metrics all(own.classes());
+    for (const std::string& part :
+         group.all_gather({reinterpret_cast<const char*>(packed.data()), packed.size()}))
+        all.merge(Metrics::unpack(std::as_bytes(std::span(part))));
+    return all;
+}
+
+}  // namespace
+
+void check_followed(const Recipe& recipe, bool averaged) {
+    // Votes of neighbours are judged as logits are.
+    const std::vector<std::string> names = names_to_follow(Metrics(1).scores(), averaged);
+    if (std::ranges::find(names, recipe.save.best) == names.end())
+        throw UsageError(fmt::format("save.best: expected one of {}; found '{}'",
+                                     fmt::join(names, ", "), recipe.save.best));
+}
+
+Metrics validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
+                 const std::function<void(std::size_t done, std::size_t total)>& progress) {
+    const std::unique_ptr<Executor> executor = executor_for(plan, weights);
+    if (judged_by_neighbours(plan.recipe))
+        return judge_by_neighbours(*executor, plan.model, {plan.data.known, plan.data.val},
+                                   neighbour_judging(plan.recipe, plan.place.threads, progress),
+                                   group);
+    const auto loader = evaluation_loader(plan.data.val, plan.model.preprocessing(), plan.size,
+                                          {.batch = std::size_t(plan.recipe.data.val_batch),
+                                           .threads = plan.place.threads,
+                                           .rank = plan.place.rank,
+                                           .world = plan.place.world});
+    const std::size_t share = plan.data.val->size() / plan.place.world;
+    EvaluateOptions options;
+    options.progress = [&](std::size_t done) { progress(done, share); };
+    return merged(evaluate(*executor, plan.data.train->classes().size(), *loader, options).metrics,
+                  group);
+}
+
+bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_average,
+              std::uint64_t epoch, BestSoFar& best) {
+    const std::string& by = recipe.save.best;
+    const Scores& followed = is_of_average(by) && !of_average.empty() ? of_average : scores;
+    const double value = merit(*find_score(followed, without_average(by)));
+    if (best.any && value <= best.value) return false;
+    best = {value, epoch, true};
+    return true;
+}
+
+std::map<std::string, std::string> validation_facts(const Metrics& metrics,
+                                                    const TrainingData& data) {
+    std::map<std::string, std::string> facts{{"val_data", data.val_text},
+                                             {"val_images", std::to_string(metrics.images())}};
+    // A "loss" alone would be taken for that of training.
+    for (const Score& score : main_scores(metrics.scores()))
+        facts[score.name == "loss" ? "val_loss" : score.name] = fmt::format("{:.4f}", score.value);
+    return facts;
+}
+
+}  // namespace cait

@@ -1,0 +1,28 @@
+// Validation in the course of a run: what measures it, what it yields, and which epoch is the best.
+#pragma once
+
+#include <functional>
+
+#include "evaluate/metrics.h"
+#include "train/run/run_state.h"
+#include "train/run_plan.h"
+
+namespace cait {
+
+// Throws UsageError, listing the names there are, where save.best names no score of a validation.
+void check_followed(const Recipe& recipe, bool averaged);
+
+// By the classifier, or where none learns by the nearest training images. Every process has its
+// share of the work, and all get the same result.
+Metrics validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
+                 const std::function<void(std::size_t done, std::size_t total)>& progress);
+
+// Whether these are better than the best so far, by what save.best names; then they are the best.
+bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_average,
+              std::uint64_t epoch, BestSoFar& best);
+
+// For model files: "top1", "val_loss" and so on.
+std::map<std::string, std::string> validation_facts(const Metrics& metrics,
+                                                    const TrainingData& data);
+
+}  // namespace cait

@@ -1,0 +1,112 @@
+#include "train/recipe/objective_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "cait/error.h"
+#include "train/recipe/recipe_keys.h"
+
+namespace cait {
+namespace {
+
+using testing::HasSubstr;
+
+std::string beyond_labels_refusal(const std::function<void(Recipe&)>& change) {
+    Recipe recipe;
+    recipe.loss.name = "grafit";
+    recipe.head = {.kind = HeadKind::mlp, .predictor = 16};
+    recipe.views.name = ViewsKind::same;
+    change(recipe);
+    try {
+        check_objective(recipe);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Objectives, WhatALossAsksFor) {
+    struct Asks {
+        std::string name;
+        bool views, classifier, features;
+    };
+    const std::vector<Asks> all{
+        {"cross_entropy", false, true, false}, {"bce", false, true, false},
+        {"token_label", false, true, false},   {"knn", false, false, true},
+        {"instance", true, false, true},       {"grafit", true, false, true},
+        {"ce_instance", true, true, true},     {"triplet", true, false, true},
+        {"ce_triplet", true, true, true},      {"dino", true, false, true}};
+    ASSERT_EQ(all.size(), objective_rows().size());
+    for (const Asks& asks : all) {
+        const LossPart loss{.name = asks.name};
+        EXPECT_EQ(asks_for(loss, &ObjectiveTerm::views), asks.views) << asks.name;
+        EXPECT_EQ(asks_for(loss, &ObjectiveTerm::classifier), asks.classifier) << asks.name;
+        EXPECT_EQ(asks_for(loss, &ObjectiveTerm::features), asks.features) << asks.name;
+    }
+    EXPECT_THROW(terms_of("granite"), UsageError);
+}
+
+TEST(Objectives, EveryRowIsMadeOfTermsThatThereAre) {
+    for (const ObjectiveRow& row : objective_rows())
+        for (const std::string_view name : row.terms)
+            EXPECT_EQ(std::ranges::count(objective_terms(), name, &ObjectiveTerm::name), 1)
+                << row.name << ": " << name;
+}
+
+TEST(Objectives, WhatMakesNoSenseIsRefused) {
+    EXPECT_EQ(beyond_labels_refusal([](Recipe&) {}), "");
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.loss.name = "cross_entropy"; }),
+                HasSubstr("head.kind"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.loss.name = "dino"; }),
+                HasSubstr("head.kind"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.head.kind = HeadKind::dino; }),
+                HasSubstr("head.kind"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.views.name = ViewsKind::none; }),
+                HasSubstr("views.name"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
+                    r.loss.name = "bce";
+                    r.head = {};
+                }),
+                HasSubstr("views.name"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.augment.mixup = 0.8; }),
+                HasSubstr("augment.mixup"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.distill.kind = Distillation::hard; }),
+                HasSubstr("distill.kind"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.train.tune = Tune::head; }),
+                HasSubstr("train.tune"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.train.mode = "eval"; }),
+                HasSubstr("train.mode"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
+                    r.head = {};
+                    r.eval.features = "projection";
+                }),
+                HasSubstr("eval.features"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
+                    r.head.kind = HeadKind::none;
+                    r.save.head = true;
+                }),
+                HasSubstr("save.head"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) {
+                    r.clusters.count = 10;
+                    r.clusters.weights = "model.safetensors";
+                }),
+                HasSubstr("clusters.count"));
+    EXPECT_THAT(beyond_labels_refusal([](Recipe& r) { r.clusters.count = 10; }),
+                HasSubstr("clusters.weights"));
+}
+
+TEST(Objectives, ClustersAreJudgedByNeighboursLikeLossesWithoutAClassifier) {
+    Recipe recipe;
+    EXPECT_FALSE(judged_by_neighbours(recipe));
+    recipe.clusters.count = 5;
+    EXPECT_TRUE(judged_by_neighbours(recipe));
+    recipe = {};
+    recipe.loss.name = "knn";
+    EXPECT_TRUE(judged_by_neighbours(recipe));
+}
+
+}  // namespace
+}  // namespace cait
