@@ -53,7 +53,8 @@ std::string last_line(const std::string& text) {
 void add_scores(const nlohmann::json& json, const std::string& prefix,
                 std::map<std::string, double>& scores) {
     static const std::set<std::string> kNoScores = {"seconds", "images_per_second", "reliability",
-                                                    "worst",   "per_class",         "crop_ratio"};
+                                                    "worst",   "per_class",         "crop_ratio",
+                                                    "classes", "images",            "skipped"};
     for (const auto& [key, value] : json.items()) {
         if (kNoScores.contains(key)) continue;
         const std::string name = prefix.empty() ? key : prefix + "." + key;

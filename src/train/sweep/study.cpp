@@ -49,11 +49,15 @@ std::vector<std::string> factor_values(const StudyReader& reader, const std::str
         reader.expected(key, node, "a list of at least one value, or a range");
     std::vector<std::string> values;
     for (const TomlNode& item : node.items) values.push_back(reader.value(key, item));
-    for (std::size_t i = 1; i < values.size(); ++i)
-        if (std::find(values.begin(), values.begin() + std::ptrdiff_t(i), values[i]) !=
-            values.begin() + std::ptrdiff_t(i))
-            reader.fail(node.line, fmt::format("{}: '{}' is there twice", key, values[i]));
     return values;
+}
+
+void check_levels(const StudyReader& reader, const StudyFactor& factor) {
+    std::set<std::vector<std::string>> seen;
+    for (const auto& level : factor.levels)
+        if (!seen.insert(level).second)
+            reader.fail(factor.line,
+                        fmt::format("{}: '{}' is there twice", factor.keys[0], level[0]));
 }
 
 // A factor for every key.
@@ -63,6 +67,7 @@ std::vector<StudyFactor> factors_of(const StudyReader& reader, const TomlNode& r
         StudyFactor factor{{key}, {}, node.line};
         for (std::string& value : factor_values(reader, key, node))
             factor.levels.push_back({std::move(value)});
+        check_levels(reader, factor);
         factors.push_back(std::move(factor));
     });
     return factors;
@@ -82,6 +87,7 @@ StudyFactor together_of(const StudyReader& reader, const TomlNode& root) {
         factor.keys.push_back(key);
     });
     if (factor.keys.size() < 2) reader.fail(root.line, "together: expected two keys or more");
+    check_levels(reader, factor);
     return factor;
 }
 

@@ -59,8 +59,8 @@ TEST(StudyFile, FactorsCrossAndPairsGoTogether) {
 model.depth = [2, 4]
 optim.lr = { from = 1e-3, to = 4e-3, steps = 3, log = true }
 [[together]]
-model.residual = ["none", "layerscale"]
-model.residual_init = ["auto", 1e-4]
+model.residual = ["none", "layerscale", "scalar"]
+model.residual_init = ["auto", 1e-4, "auto"]
 [[skip]]
 model.depth = 4
 model.residual = "none"
@@ -68,11 +68,11 @@ model.residual = "none"
 seed = 2
 optim.lr = [0.001, 0.004]
 )"));
-    EXPECT_EQ(runs.size(), 9U + 3U);
+    EXPECT_EQ(runs.size(), 15U + 5U);
     EXPECT_EQ(runs[0].arm, "depth=2,lr=0.001,residual=none,residual_init=auto");
     EXPECT_EQ(runs[0].chosen.at("optim.lr"), "0.001");
     EXPECT_EQ(runs[1].chosen.at("model.residual_init"), "0.0001");
-    EXPECT_EQ(runs[2].chosen.at("optim.lr"), "0.002");
+    EXPECT_EQ(runs[3].chosen.at("optim.lr"), "0.002");
     for (const SweepRun& run : runs)
         EXPECT_FALSE(run.chosen.at("model.depth") == "4" &&
                      run.chosen.at("model.residual") == "none");
