@@ -78,6 +78,9 @@ MapTargets map_targets(const at::Tensor& numbers, const LabelMapSize& size, Grid
                        std::int64_t classes, double smoothing) {
     const at::Tensor rows = numbers.to(at::kCPU, at::kFloat).contiguous();
     const std::int64_t batch = rows.size(0);
+    if (rows.size(1) != label_map_floats(size, grid.count()))
+        throw Error(fmt::format("label maps: expected {} numbers for each image, found {}",
+                                label_map_floats(size, grid.count()), rows.size(1)));
     at::Tensor tokens = at::zeros({batch, grid.count(), classes});
     at::Tensor images = at::zeros({batch, classes});
     const auto cells = std::size_t(size.height * size.width);

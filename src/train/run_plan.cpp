@@ -250,8 +250,8 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.size = plan.model.spec().architecture->common().image_size;
     plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
+    plan.data.tokens = record(plan.model.spec()).patch_grid;
     plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
-    plan.data.tokens = plan.step->token_grid();
     std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
     note_neighbours(plan);
     if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
