@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "data/levels.h"
-#include "kernels/peak.h"
 #include "models/catalogue.h"
 #include "system/isa.h"
 #include "train/cluster_labels.h"
@@ -28,29 +27,16 @@ namespace {
 
 constexpr double kGibibyte = 1 << 30;
 
-// How many times as fast as in float32 one thread multiplies in bfloat16; 0 without instructions.
-// What the processor names does not tell: AVX512_BF16 doubles the rate on some and not on others.
-double bfloat16_gain() {
-    constexpr double kSeconds = 0.05;
-    double float32 = 0, bfloat16 = 0;
-    for (const kernels::PeakKind& kind : kernels::peak_kinds()) {
-        double& best = kind.format == kernels::Format::f32 ? float32 : bfloat16;
-        best = std::max(best, kernels::measure_peak(kind, 1, kSeconds));
-    }
-    return float32 > 0 ? bfloat16 / float32 : 0;
-}
-
+// By the instruction set alone: a timing would depend on what else the machine does, and the same
+// command would train in another precision.
 void choose_precision(RunPlan& plan) {
     std::string& precision = plan.recipe.train.precision;
     if (precision != "auto") return;
-    constexpr double kWorthwhile = 1.5;  // of the products alone: the rest gains nothing
-    const double gain = bfloat16_gain();
-    precision = gain >= kWorthwhile ? "bf16" : "fp32";
-    plan.notes.push_back(
-        gain > 0 ? fmt::format("train.precision=auto: {}, since products run {:.1f} times as fast "
-                               "in bfloat16 here",
-                               precision, gain)
-                 : "train.precision=auto: fp32, since this processor has no bfloat16");
+    const bool has_bfloat16 = used_isa() >= Isa::avx512_bf16;
+    precision = has_bfloat16 ? "bf16" : "fp32";
+    plan.notes.push_back(fmt::format("train.precision=auto: {}, as {} {} instructions for bfloat16",
+                                     precision, isa_name(used_isa()),
+                                     has_bfloat16 ? "has" : "has no"));
 }
 
 // No batch is larger than the data.

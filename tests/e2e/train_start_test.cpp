@@ -1,5 +1,6 @@
 // What `cait train` decides and says before the first step: what validates, how large a batch is
 // and in how many parts it goes, how long the warm-up is; and what it leaves when it cannot start.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "cait/model.h"
 #include "e2e/train_run.h"
+#include "system/isa.h"
 
 namespace cait::e2e {
 namespace {
@@ -112,6 +114,19 @@ TEST_F(TrainStart, WithoutValidationTheLastWeightsAreNamed) {
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("run/last.safetensors"));
     EXPECT_THAT(run.out, Not(HasSubstr("best.safetensors")));
+}
+
+TEST_F(TrainStart, TheInstructionSetDecidesOnThePrecision) {
+    const Words words{"--set", "train.precision=auto", "--epochs", "1"};
+    for (const Isa isa : kIsas) {
+        if (isa > found_isa()) break;
+        const std::string name(isa_name(isa));
+        const Variable cap("CAIT_ISA", name.c_str());
+        const Finished run = cait(recipe(name, words));
+        ASSERT_EQ(run.status, 0) << run.err;
+        EXPECT_THAT(run.err, HasSubstr(fmt::format("train.precision=auto: {}, as {} has",
+                                                   isa >= Isa::avx512_bf16 ? "bf16" : "fp32", name)));
+    }
 }
 
 TEST_F(TrainStart, ASmallDataSetLowersTheBatch) {

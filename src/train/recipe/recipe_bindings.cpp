@@ -218,8 +218,7 @@ void bind_distill(Settings& s, DistillPart& p) {
 void bind_train(Settings& s, TrainPart& p) {
     s.integer("train.seed", p.seed, 0, "of everything random", kAny);
     s.word("train.precision", p.precision, {"fp32", "bf16", "auto"},
-           "of the products; auto: bf16 where the processor multiplies at least 1.5 times as fast "
-           "in it");
+           "of the products; auto: bf16 where the processor has instructions for it");
     s.choice("train.tune", p.tune,
              {{"all", Tune::all}, {"attention", Tune::attention}, {"head", Tune::head}},
              "which parameters learn; head: a linear probe");
