@@ -23,7 +23,8 @@ public:
     }
 
     std::int64_t label(std::size_t i) const override {
-        return map_[std::size_t(ForwardingDataset::label(i))];
+        const std::int64_t own = ForwardingDataset::label(i);
+        return own == kUnlabelled ? kUnlabelled : map_[std::size_t(own)];
     }
     std::vector<std::int64_t> labels(std::size_t i) const override {
         std::vector<std::int64_t> result = ForwardingDataset::labels(i);
@@ -72,6 +73,15 @@ std::optional<EncodedImage> Dataset::encoded(std::size_t index) const {
     const auto path = file(index);
     if (!path) return std::nullopt;
     return EncodedImage{std::string(extension_of(path->native())), read_bytes(*path)};
+}
+
+std::string Dataset::label_text(std::size_t index) const {
+    std::string text;
+    for (const std::int64_t label : labels(index)) {
+        if (!text.empty()) text += kLabelSeparator;
+        text += classes().at(std::size_t(label));
+    }
+    return text;
 }
 
 LabelLevel Dataset::level(const std::string& name) const { no_level(name); }

@@ -32,6 +32,7 @@ struct LabelLevel {
 };
 
 inline constexpr std::int64_t kUnlabelled = -1;
+inline constexpr char kLabelSeparator = '|';  // of names of classes, in tables
 
 class Dataset {
 public:
@@ -49,9 +50,12 @@ public:
     Image image(std::size_t index, int channels = 3) const;
 
     // Into classes(); kUnlabelled where nothing is known. labels() is for sets where an image may
-    // have several right answers.
+    // have several right answers, or none; label() is the first of them.
     virtual std::int64_t label(std::size_t index) const = 0;
     virtual std::vector<std::int64_t> labels(std::size_t index) const { return {label(index)}; }
+
+    // The names of all its classes: "cat|dog"; empty where there is none.
+    std::string label_text(std::size_t index) const;
 
     // The levels at which the images are labelled, coarsest first ("coarse", "fine"); none where
     // label() is all there is.
