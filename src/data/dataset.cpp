@@ -95,6 +95,20 @@ void Dataset::no_level(const std::string& name) const {
                                  fmt::join(known, ", ")));
 }
 
+void require_one_label(const Dataset& dataset, const std::string& what) {
+    for (std::size_t i = 0; i < dataset.size(); ++i)
+        if (const std::size_t labels = dataset.labels(i).size(); labels != 1)
+            throw Error(fmt::format("{}: {}: expected one label per image for {}, found {}",
+                                    dataset.source(), dataset.name(i), what, labels));
+}
+
+std::int64_t first_label(const Dataset& dataset, std::size_t index) {
+    const std::int64_t label = dataset.label(index);
+    if (label == kUnlabelled)
+        throw Error(fmt::format("{}: expected a label, found none", dataset.name(index)));
+    return label;
+}
+
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known) {
     auto map = map_classes(dataset->class_list(), known, dataset->source());
     return with_labels(std::move(dataset), std::move(known), std::move(map));

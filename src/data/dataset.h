@@ -93,6 +93,13 @@ private:
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
+// For those who can do with one label per image only: throws Error that names the first image with
+// another number of them, and says what wants one.
+void require_one_label(const Dataset& dataset, const std::string& what);
+
+// The same for one image whose first label is enough: throws only where it has none.
+std::int64_t first_label(const Dataset& dataset, std::size_t index);
+
 // The same images with labels into `known`, mapped by name as map_classes does it.
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known);
 

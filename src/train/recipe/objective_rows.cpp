@@ -98,12 +98,8 @@ void bind_multi_label(Settings& s, LossPart& p) {
 }
 
 TargetPtr one_label(const Recipe& recipe, const Dataset& train) {
-    for (std::size_t i = 0; i < train.size(); ++i)
-        if (const std::size_t labels = train.labels(i).size(); labels != 1)
-            throw Error(fmt::format(
-                "{}: {}: expected one label per image for loss.name {}, found {}; multi_label "
-                "learns from any number",
-                train.source(), train.name(i), recipe.loss.name, labels));
+    require_one_label(
+        train, fmt::format("loss.name {} (multi_label learns from any number)", recipe.loss.name));
     std::optional<SoftLabels> soft;
     if (mixup_settings(recipe).active())
         soft = soft_labels(recipe, std::int64_t(train.classes().size()));
