@@ -22,7 +22,7 @@ constexpr std::size_t kRows = 384;          // of a block, whose logits are comp
 constexpr std::size_t kMostSums = 32;       // gradients that are summed apart, whoever works
 constexpr std::size_t kMostColumns = 4096;  // whose covariance is taken apart, in seconds
 
-Vectors scaled(const Vectors& vectors, const std::string& source) {
+Vectors scaled_vectors(const Vectors& vectors, const std::string& source) {
     if (vectors.rows < 2)
         throw Error(fmt::format("{}: expected at least 2 images for a linear classifier, found {}",
                                 source, vectors.rows));
@@ -129,7 +129,7 @@ kernels::Buffer scratch_for(std::size_t columns) {
 }  // namespace
 
 LinearProbe::LinearProbe(const Vectors& vectors, const std::string& source, int threads)
-    : scaled_(cait::scaled(vectors, source)),
+    : scaled_(scaled_vectors(vectors, source)),
       threads_(threads),
       packed_(std::make_unique<Packed>(scaled_, threads_)) {
     // At its start the loss is curved as covariance / classes + 1 / rows. The number of classes
