@@ -59,7 +59,7 @@ public:
         std::vector<ShownImage> images;
         while (images.size() < count && position_ < order_.size()) {
             const std::size_t index = order_[position_++];
-            ShownImage shown{{}, index, dataset_.label(index)};
+            ShownImage shown{{}, index, first_label(dataset_, index)};
             try {
                 dataset_.read(index, {}, shown.image);
                 images.push_back(std::move(shown));
@@ -157,7 +157,7 @@ private:
         std::vector<SheetTile> tiles;
         for (const ShownImage& shown : images)
             tiles.push_back({fitted(shown.image, tile_side(size_)),
-                             fmt::format("{}\n{}x{}", dataset_.classes()[std::size_t(shown.label)],
+                             fmt::format("{}\n{}x{}", dataset_.label_text(shown.index),
                                          shown.image.width, shown.image.height),
                              plain_ ? std::nullopt : std::optional(kFrame)});
         return tiles;

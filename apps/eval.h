@@ -76,7 +76,7 @@ struct EvalResult {
 // A head of a model with two of them, and what is right of its answers alone.
 struct HeadScore {
     std::string name;  // "class", "distillation"; "both" for what the model answers
-    const Metrics* metrics = nullptr;
+    const Measure* measure = nullptr;
 };
 std::vector<HeadScore> head_scores(const Evaluation& evaluation);  // empty where there is one head
 

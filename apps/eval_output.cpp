@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "data.h"
 #include "eval.h"
+#include "evaluate/scores.h"
 #include "output.h"
 #include "progress.h"
 #include "report/report.h"
@@ -16,7 +16,14 @@ namespace cait::app {
 namespace {
 
 double rate_of(const Evaluated& one) {
-    return double(one.evaluation.metrics.images()) / std::max(one.seconds, 1e-9);
+    return double(one.evaluation.measure->images()) / std::max(one.seconds, 1e-9);
+}
+
+void put(nlohmann::json& json, const Score& score) {
+    if (score.format == ScoreFormat::count)
+        json[score.name] = std::uint64_t(score.value);
+    else
+        json[score.name] = score.value;
 }
 
 nlohmann::json reliability_json(const Metrics& metrics) {
@@ -30,19 +37,18 @@ nlohmann::json reliability_json(const Metrics& metrics) {
 
 nlohmann::json per_class_json(const Evaluated& one) {
     nlohmann::json list = nlohmann::json::array();
-    for (std::size_t i = 0; i < one.evaluation.metrics.classes(); ++i) {
-        const ClassCount& count = one.evaluation.metrics.per_class()[i];
-        list.push_back({{"name", one.dataset->classes()[i]},
-                        {"images", count.images},
-                        {"correct", count.correct}});
+    for (const ClassRow& row : one.evaluation.measure->class_rows()) {
+        nlohmann::json json{{"name", one.dataset->classes()[list.size()]}};
+        for (const Score& score : row.scores) put(json, score);
+        list.push_back(std::move(json));
     }
     return list;
 }
 
-nlohmann::json worst_json(const Evaluated& one) {
+nlohmann::json worst_json(const Evaluated& one, const Metrics& metrics) {
     nlohmann::json list = nlohmann::json::array();
     const std::vector<std::string>& classes = one.dataset->classes();
-    for (const Mistake& mistake : one.evaluation.metrics.worst())
+    for (const Mistake& mistake : metrics.worst())
         list.push_back({{"image", one.dataset->name(mistake.index)},
                         {"label", classes[std::size_t(mistake.label)]},
                         {"predicted", classes[std::size_t(mistake.predicted)]},
@@ -52,14 +58,13 @@ nlohmann::json worst_json(const Evaluated& one) {
 
 nlohmann::json heads_json(const Evaluation& evaluation) {
     nlohmann::json json = nlohmann::json::object();
-    for (const auto& [name, metrics] : head_scores(evaluation))
-        json[name] = {
-            {"top1", metrics->top1()}, {"top5", metrics->top5()}, {"loss", metrics->loss()}};
+    for (const auto& [name, measure] : head_scores(evaluation))
+        for (const Score& score : main_scores(measure->scores())) put(json[name], score);
     return json;
 }
 
 nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) {
-    const Metrics& metrics = one.evaluation.metrics;
+    const Measure& measure = *one.evaluation.measure;
     nlohmann::json json{{"model", one.info.name},
                         {"weights", one.weights},
                         {"data", arguments.data},
@@ -68,19 +73,17 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
                         {"fusion", arguments.fusion},
                         {"crop_ratio", one.preprocessing.crop_ratio},
                         {"crop_mode", one.preprocessing.crop_mode},
-                        {"images", metrics.images()},
+                        {"images", measure.images()},
                         {"skipped", one.skipped},
-                        {"classes", metrics.classes()},
-                        {"several_labels", metrics.several_labels()},
-                        {"top1", metrics.top1()},
-                        {"top5", metrics.top5()},
-                        {"mean_class_accuracy", metrics.mean_class_accuracy()},
-                        {"loss", metrics.loss()},
-                        {"ece", metrics.ece()},
-                        {"reliability", reliability_json(metrics)},
-                        {"worst", worst_json(one)},
+                        {"classes", measure.classes()},
                         {"seconds", one.seconds},
                         {"images_per_second", rate_of(one)}};
+    for (const ShownScore& shown : measure.shown()) put(json, shown.score);
+    if (const Metrics* metrics = measure.single_label(); metrics != nullptr) {
+        json["several_labels"] = metrics->several_labels();
+        json["reliability"] = reliability_json(*metrics);
+        json["worst"] = worst_json(one, *metrics);
+    }
     if (!one.epoch.empty()) json["epoch"] = one.epoch;
     if (!one.evaluation.heads.empty()) json["heads"] = heads_json(one.evaluation);
     if (arguments.per_class) json["per_class"] = per_class_json(one);
@@ -98,40 +101,53 @@ nlohmann::json to_json(const DisagreementTable& table) {
     return {{"names", table.names}, {"images", table.images}, {"fractions", rows}};
 }
 
+// "  75.31 %" and " 1.0421": the numbers of a column stand below each other.
+std::string column_text(const Score& score) {
+    return score.format == ScoreFormat::percent ? fmt::format("{:>7.2f} %", 100 * score.value)
+                                                : fmt::format("{:>7}", score_text(score));
+}
+
+void print_heads(const std::vector<HeadScore>& heads) {
+    if (heads.empty()) return;
+    std::string text = fmt::format("{:<14}", "head");
+    const auto end = [&](const Score& score, const std::string& cell) {
+        text += " " + cell + (score.format == ScoreFormat::percent ? " " : "");
+    };
+    for (const Score& score : main_scores(heads.front().measure->scores()))
+        end(score,
+            fmt::format("{:>7}{}", score.title, score.format == ScoreFormat::percent ? "  " : ""));
+    text += "\n";
+    for (const auto& [name, measure] : heads) {
+        text += fmt::format("{:<14}", name);
+        for (const Score& score : main_scores(measure->scores())) end(score, column_text(score));
+        text += "\n";
+    }
+    print_out("{}", text);
+}
+
 void print_model(const EvalArguments& arguments, const Evaluated& one) {
-    const Metrics& metrics = one.evaluation.metrics;
-    const bool several = metrics.several_labels();
+    const Measure& measure = *one.evaluation.measure;
     print_out("{} ({}) on {}\n", one.weights, one.info.name, arguments.data);
     if (!one.epoch.empty()) print_out("{}\n", one.epoch);
-    print_out("top-1   {:>7.2f} %{}\n", 100 * metrics.top1(),
-              several ? "  (any of an image's labels counts)" : "");
-    print_out("top-5   {:>7.2f} %\n", 100 * metrics.top5());
-    print_out("classes {:>7.2f} %  (mean of their accuracies)\n",
-              100 * metrics.mean_class_accuracy());
-    print_out("loss    {:>7.4f}\n", metrics.loss());
-    print_out("ECE     {:>7.2f} %\n", 100 * metrics.ece());
-    print_out("images  {:>7}    in {}, {:.1f}/s{}\n", metrics.images(), duration_text(one.seconds),
-              rate_of(one),
+    std::vector<ShownScore> shown = measure.shown();
+    std::erase_if(shown, [](const ShownScore& score) { return !score.score.main; });
+    std::size_t width = 7;
+    for (const ShownScore& score : shown) width = std::max(width, score.score.title.size());
+    for (const auto& [score, remark] : shown)
+        print_out("{:<{}} {}{}{}\n", score.title, width, column_text(score),
+                  remark.empty() ? "" : "  ", remark);
+    print_out("{:<{}} {:>7}    in {}, {:.1f}/s{}\n", "images", width, measure.images(),
+              duration_text(one.seconds), rate_of(one),
               one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));
-    if (const auto heads = head_scores(one.evaluation); !heads.empty()) {
-        print_out("{:<14} {:>7}    {:>7}    {:>7}\n", "head", "top-1", "top-5", "loss");
-        for (const auto& [name, of_head] : heads)
-            print_out("{:<14} {:>7.2f} %  {:>7.2f} %  {:>7.4f}\n", name, 100 * of_head->top1(),
-                      100 * of_head->top5(), of_head->loss());
-    }
+    print_heads(head_scores(one.evaluation));
 }
 
 void print_classes(const Evaluated& one) {
-    const auto& counts = one.evaluation.metrics.per_class();
-    std::vector<std::size_t> order(counts.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::erase_if(order, [&](std::size_t i) { return counts[i].images == 0; });
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return counts[i].accuracy(); });
-    print_out("\naccuracy   correct/images  class\n");
-    for (const std::size_t i : order)
-        print_out("{:>6.2f} %   {:>14}  {}\n", 100 * counts[i].accuracy(),
-                  fmt::format("{}/{}", counts[i].correct, counts[i].images),
-                  one.dataset->classes()[i]);
+    const Measure& measure = *one.evaluation.measure;
+    const std::vector<ClassRow> rows = measure.class_rows();
+    print_out("\n{}\n", measure.class_header());
+    for (const std::size_t i : worst_first(rows))
+        print_out("{}  {}\n", rows[i].text, one.dataset->classes()[i]);
 }
 
 void print_disagreement(const DisagreementTable& table) {
@@ -149,8 +165,8 @@ void print_disagreement(const DisagreementTable& table) {
     print_out("\n");
 }
 
-ReportScore score_of(std::string name, const Metrics& metrics) {
-    return {std::move(name), metrics.scores()};
+ReportScore score_of(std::string name, const Measure& measure) {
+    return {std::move(name), measure.scores()};
 }
 
 }  // namespace
@@ -160,8 +176,8 @@ std::vector<HeadScore> head_scores(const Evaluation& evaluation) {
     for (const auto& [output, name] :
          {std::pair{"logits_class", "class"}, {"logits_dist", "distillation"}})
         if (const auto found = evaluation.heads.find(output); found != evaluation.heads.end())
-            scores.push_back({name, &found->second});
-    if (!scores.empty()) scores.push_back({"both", &evaluation.metrics});
+            scores.push_back({name, found->second.get()});
+    if (!scores.empty()) scores.push_back({"both", evaluation.measure.get()});
     return scores;
 }
 
@@ -188,7 +204,6 @@ void print_evaluation(const EvalArguments& arguments, const EvalResult& result) 
 
 void write_eval_report(const EvalArguments& arguments, const EvalResult& result) {
     const Evaluated& one = result.models.front();
-    const Metrics& metrics = one.evaluation.metrics;
     ReportData data;
     data.title = fmt::format("{} on {}", one.name, arguments.data);
     data.facts = {
@@ -203,23 +218,24 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
                                     one.preprocessing.crop_mode)},
         {"test-time augmentation", arguments.tta},
         {"time", fmt::format("{}, {:.1f} images/s", duration_text(one.seconds), rate_of(one))}};
-    for (std::size_t i = 1; i < result.models.size(); ++i)
-        data.facts.push_back({"compared with " + result.models[i].name,
-                              fmt::format("{}, top-1 {:.2f} %", result.models[i].info.name,
-                                          100 * result.models[i].evaluation.metrics.top1())});
+    for (std::size_t i = 1; i < result.models.size(); ++i) {
+        const Score first = result.models[i].evaluation.measure->scores().front();
+        data.facts.push_back(
+            {"compared with " + result.models[i].name,
+             fmt::format("{}, {} {}", result.models[i].info.name, first.title, score_text(first))});
+    }
     if (one.skipped > 0)
         data.notes.push_back(fmt::format("{} of {} images could not be read and were left out",
                                          one.skipped, one.dataset->size()));
-    data.evaluation = metrics;
     data.classes = one.dataset->classes();
-    data.mistakes = report_mistakes(*one.dataset, metrics.worst());
+    show_measure(one.evaluation.measure, one.dataset.get(), data);
     data.disagreement = result.disagreement;
     data.shown = one.epoch;
     for (const auto& [name, of_head] : head_scores(one.evaluation))
         data.heads.push_back(score_of(name, *of_head));
     if (result.final_epoch)
-        data.epochs = {score_of(result.final_epoch->epoch, result.final_epoch->evaluation.metrics),
-                       score_of(one.epoch, metrics)};
+        data.epochs = {score_of(result.final_epoch->epoch, *result.final_epoch->evaluation.measure),
+                       score_of(one.epoch, *one.evaluation.measure)};
     write_report(arguments.report, data);
     if (!arguments.json) print_out("\nreport: {}\n", arguments.report);
 }

@@ -19,10 +19,10 @@ std::string labels_of(const Dataset& dataset, std::size_t index) {
 }  // namespace
 
 void write_predictions(const std::string& file, const Evaluated& one) {
-    const Metrics& metrics = one.evaluation.metrics;
+    const Measure& measure = *one.evaluation.measure;
     AtomicFile table(file);
     std::string line = "path,label";
-    for (std::size_t i = 1; i <= std::min(kAnswers, metrics.classes()); ++i)
+    for (std::size_t i = 1; i <= std::min(kAnswers, measure.classes()); ++i)
         line += fmt::format(",answer{0},score{0}", i);
     table.write(line + "\n");
     for (std::size_t position = 0; position < one.evaluation.indices.size(); ++position) {
@@ -30,7 +30,7 @@ void write_predictions(const std::string& file, const Evaluated& one) {
         const auto path = one.dataset->file(index);
         line = csv_field(path ? path->string() : one.dataset->name(index)) + "," +
                csv_field(labels_of(*one.dataset, index));
-        for (const RankedClass& answer : metrics.answers(position))
+        for (const RankedClass& answer : measure.answers(position))
             line += fmt::format(",{},{:.6f}",
                                 csv_field(one.dataset->classes().at(std::size_t(answer.index))),
                                 answer.probability);

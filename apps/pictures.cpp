@@ -52,7 +52,7 @@ std::vector<Picture> PictureArguments::list() const {
     if (data.empty()) return pictures;
     const DatasetPtr dataset = drawn();
     for (std::size_t i = 0; i < dataset->size(); ++i)
-        pictures.push_back({dataset->name(i), dataset->classes().at(std::size_t(dataset->label(i))),
+        pictures.push_back({dataset->name(i), dataset->label_text(i),
                             [dataset, i] { return dataset->image(i); },
                             dataset->file(i).value_or(std::filesystem::path())});
     return pictures;

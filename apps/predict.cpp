@@ -34,9 +34,15 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
     add_weights_option(command, arguments->weights)->required();
     add_classes_option(command, arguments->classes);
     arguments->pictures.add_to(command);
-    command.add_option("--top", arguments->top, "Classes to show per image")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    command
+        .add_option("--top", arguments->top,
+                    "Classes to show per image, at most; default: 5, or of a model for several "
+                    "classes per image all that reach its threshold")
+        ->check(CLI::Range(1, 1000));
+    command
+        .add_option("--threshold", arguments->threshold,
+                    "Probability that a class must reach to be shown; default: the model's")
+        ->check(CLI::Range(0.0, 1.0));
     arguments->executor.add_to(command);
     add_threads_option(command, arguments->threads);
     add_tta_option(command, arguments->tta);

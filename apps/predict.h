@@ -13,8 +13,9 @@ struct PredictArguments {
     std::string classes;  // file with names
     PictureArguments pictures;
     ExecutorOptions executor;
-    int threads = 1;  // that read images
-    std::size_t top = 5;
+    int threads = 1;                  // that read images
+    std::optional<std::size_t> top;   // none: as many as the model's task shows
+    std::optional<double> threshold;  // none: the model's own
     std::string tta = "none";
     bool json = false, jsonl = false, csv = false;
     std::string output;  // file; empty: stdout

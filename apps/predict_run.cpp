@@ -35,8 +35,7 @@ PredictSubject subject_of(const PredictArguments& arguments, const Model& model)
     if (!arguments.pictures.data.empty()) {
         subject.images = arguments.pictures.drawn();
         for (std::size_t i = 0; i < subject.images->size(); ++i)
-            subject.labels.push_back(label_for(
-                model, subject.images->classes().at(std::size_t(subject.images->label(i)))));
+            subject.labels.push_back(label_for(model, subject.images->label_text(i)));
         return subject;
     }
     FileList list;
@@ -50,7 +49,7 @@ PredictSubject subject_of(const PredictArguments& arguments, const Model& model)
 }
 
 // What the labels that are known say about the answers.
-struct Score {
+struct RightAnswers {
     std::size_t labelled = 0, right = 0;
 
     void add(const std::optional<std::string>& label, const std::string& answer) {
@@ -91,9 +90,16 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
                                                    ++unreadable;
                                                },
                                            .targets = {}});
-    PredictionOutput output(arguments.format(), arguments.output);
+    Task task = model.task();
+    task.threshold = arguments.threshold.value_or(task.threshold);
+    const std::size_t top = std::min(arguments.top.value_or(task_row(task.name).most_answers),
+                                     std::size_t(model.spec().architecture->common().classes));
+    PredictionOutput output({.format = arguments.format(),
+                             .file = arguments.output,
+                             .most = top,
+                             .threshold = task.threshold});
     Progress progress("predict", "images");
-    Score score;
+    RightAnswers score;
     std::size_t done = 0;
     while (const Batch* batch = loader->next()) {
         const Tensor logits = runs.run(batch->images(), {"logits"}).at("logits");
@@ -101,9 +107,10 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
             const auto index = std::size_t(batch->keys[i].sample);
             check_finite_logits(row_of(logits, i), fmt::format("{}: {}", arguments.weights,
                                                                subject.images->name(index)));
-            const auto answers = top_answers(row_of(logits, i), arguments.top, model.classes());
+            const auto answers =
+                counted_answers(top_answers(row_of(logits, i), top, model.classes(), task), task);
             output.add(subject.images->name(index), subject.labels[index], answers);
-            score.add(subject.labels[index], answers.front().name);
+            score.add(subject.labels[index], decision_text(answers, task));
         }
         done += batch->size;
         progress.update(done + unreadable, subject.images->size());

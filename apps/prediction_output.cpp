@@ -14,7 +14,7 @@ namespace cait::app {
 namespace {
 
 std::string json_text(const std::string& image, const std::optional<std::string>& label,
-                      const std::vector<Answer>& predictions, int indent) {
+                      const std::vector<Answer>& predictions, double threshold, int indent) {
     nlohmann::json list = nlohmann::json::array();
     for (const Answer& prediction : predictions)
         list.push_back({{"label", prediction.name},
@@ -22,12 +22,15 @@ std::string json_text(const std::string& image, const std::optional<std::string>
                         {"score", prediction.probability}});
     nlohmann::json json{{"image", image}, {"predictions", list}};
     if (label) json["label"] = *label;
+    if (threshold > 0) json["threshold"] = threshold;
     // File names may hold anything; JSON holds UTF-8.
     return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string line_text(const std::string& image, const std::vector<Answer>& predictions) {
+std::string line_text(const std::string& image, const std::vector<Answer>& predictions,
+                      double threshold) {
     std::string text = printable(image, kLongestMessage);
+    if (predictions.empty()) text += fmt::format("  no class reaches {:.1f} %", 100 * threshold);
     for (const Answer& prediction : predictions)
         text += fmt::format("  {} {:.1f} %", printable(prediction.name, kLongestMessage),
                             100 * prediction.probability);
@@ -38,10 +41,11 @@ std::string line_text(const std::string& image, const std::vector<Answer>& predi
 std::string field(const std::string& text) { return csv_field(printable(text, text.size())); }
 
 std::string csv_text(const std::string& image, const std::optional<std::string>& label,
-                     const std::vector<Answer>& predictions) {
+                     const std::vector<Answer>& predictions, std::size_t most) {
     std::string text = field(image) + "," + field(label.value_or(""));
     for (const Answer& prediction : predictions)
         text += fmt::format(",{},{:.6f}", field(prediction.name), prediction.probability);
+    for (std::size_t i = predictions.size(); i < most; ++i) text += ",,";
     return text + "\n";
 }
 
@@ -53,9 +57,10 @@ std::string csv_header(std::size_t answers) {
 
 }  // namespace
 
-PredictionOutput::PredictionOutput(AnswerFormat format, const std::string& file)
-    : format_(format), file_(file.empty() ? nullptr : std::make_unique<AtomicFile>(file)) {
-    if (format_ == AnswerFormat::json) write("[");
+PredictionOutput::PredictionOutput(PredictionFormat format)
+    : format_(std::move(format)),
+      file_(format_.file.empty() ? nullptr : std::make_unique<AtomicFile>(format_.file)) {
+    if (format_.format == AnswerFormat::json) write("[");
 }
 
 PredictionOutput::~PredictionOutput() = default;
@@ -69,22 +74,26 @@ void PredictionOutput::write(const std::string& text) {
 
 void PredictionOutput::add(const std::string& image, const std::optional<std::string>& label,
                            const std::vector<Answer>& predictions) {
-    switch (format_) {
-        case AnswerFormat::lines: write(line_text(image, predictions)); break;
+    const double threshold = format_.threshold;
+    switch (format_.format) {
+        case AnswerFormat::lines: write(line_text(image, predictions, threshold)); break;
         case AnswerFormat::json:
-            write((count_ == 0 ? "\n" : ",\n") + json_text(image, label, predictions, 2));
+            write((count_ == 0 ? "\n" : ",\n") +
+                  json_text(image, label, predictions, threshold, 2));
             break;
-        case AnswerFormat::jsonl: write(json_text(image, label, predictions, -1) + "\n"); break;
+        case AnswerFormat::jsonl:
+            write(json_text(image, label, predictions, threshold, -1) + "\n");
+            break;
         case AnswerFormat::csv:
-            if (count_ == 0) write(csv_header(predictions.size()));
-            write(csv_text(image, label, predictions));
+            if (count_ == 0) write(csv_header(format_.most));
+            write(csv_text(image, label, predictions, format_.most));
             break;
     }
     ++count_;
 }
 
 void PredictionOutput::finish() {
-    if (format_ == AnswerFormat::json) write(count_ == 0 ? "]\n" : "\n]\n");
+    if (format_.format == AnswerFormat::json) write(count_ == 0 ? "]\n" : "\n]\n");
     if (file_) file_->commit();
 }
 

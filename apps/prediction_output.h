@@ -17,10 +17,16 @@ namespace cait::app {
 
 enum class AnswerFormat { lines, json, jsonl, csv };
 
+struct PredictionFormat {
+    AnswerFormat format = AnswerFormat::lines;
+    std::string file = {};  // empty: stdout
+    std::size_t most = 5;   // answers per image; there may be fewer
+    double threshold = 0;   // that answers have reached; 0: all are told
+};
+
 class PredictionOutput {
 public:
-    // `file` empty: stdout.
-    PredictionOutput(AnswerFormat format, const std::string& file);
+    explicit PredictionOutput(PredictionFormat format);
     ~PredictionOutput();
 
     void add(const std::string& image, const std::optional<std::string>& label,
@@ -30,7 +36,7 @@ public:
 private:
     void write(const std::string& text);
 
-    AnswerFormat format_;
+    PredictionFormat format_;
     std::unique_ptr<AtomicFile> file_;
     std::size_t count_ = 0;
 };

@@ -95,11 +95,11 @@ EpochScores test(const Seed& seed, const std::string& uri) {
     options.progress = [&](std::size_t done) { progress.update(done, dataset->size()); };
     ExecutorOptions engine;
     engine.batch = options.batch;
-    const Metrics metrics =
-        evaluate_data(*make_executor(model, engine), model, dataset, options).evaluation.metrics;
+    const MeasurePtr measure =
+        evaluate_data(*make_executor(model, engine), model, dataset, options).evaluation.measure;
     const auto epochs = model.training().find("epochs");
     return {epochs == model.training().end() ? 0 : std::strtod(epochs->second.c_str(), nullptr),
-            metrics.scores()};
+            measure->scores()};
 }
 
 void run_tests(const TrainArguments& arguments, const Seed& seed) {

@@ -17,9 +17,11 @@ namespace cait {
 
 // What the model takes an image for.
 struct Answer {
-    std::size_t index = 0;   // of the class
-    std::string name;        // of the class, or "class INDEX" where no names are known
-    double probability = 0;  // softmax over all classes
+    std::size_t index = 0;  // of the class
+    std::string name;       // of the class, or "class INDEX" where no names are known
+    // Softmax over all classes; of a model for several classes per image (Model::task) each class's
+    // own, by sigmoid, and those from task().threshold on are the model's answer.
+    double probability = 0;
 };
 
 // 8-bit pixels that somebody else owns, such as a camera's frame: rows from top to bottom, channels

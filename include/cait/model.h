@@ -49,6 +49,15 @@ struct Preprocessing {
     bool operator==(const Preprocessing&) const = default;
 };
 
+// What a model answers with: its file says so, and a file that does not is of a classifier.
+struct Task {
+    // "classify": one class per image, probabilities by softmax. "multi_label": any number of
+    // classes, each with a probability of its own, by sigmoid.
+    std::string name = "classify";
+    double threshold = 0;  // a class counts as an answer from this probability on
+    bool operator==(const Task&) const = default;
+};
+
 struct ModelSpec;
 
 class Model {
@@ -103,6 +112,9 @@ public:
         preprocessing_ = std::move(preprocessing);
     }
 
+    const Task& task() const { return task_; }
+    void set_task(Task task);  // throws Error for a name or threshold that is none
+
     // How it was trained: recipe, epoch, accuracies; empty for files of others.
     const std::map<std::string, std::string>& training() const { return training_; }
     void set_training(std::map<std::string, std::string> facts) { training_ = std::move(facts); }
@@ -126,6 +138,7 @@ private:
     std::vector<std::string> classes_;
     bool fresh_head_ = false;
     Preprocessing preprocessing_;
+    Task task_;
     std::map<std::string, std::string> training_;
 };
 

@@ -9,7 +9,7 @@
 namespace cait {
 
 enum class Better { higher, lower };
-enum class ScoreFormat { percent, number };  // 0.7531 as "75.31 %", 1.0421 as "1.0421"
+enum class ScoreFormat { percent, number, count };  // "75.31 %" for 0.7531, "1.0421", "12"
 
 struct Score {
     std::string name;   // in records, recipes and model files: "top1"

@@ -51,7 +51,7 @@ double top1(const AnalysisRequest& request, const std::string& file, const Model
     options.threads = request.loader_threads;
     options.worst = 0;
     options.progress = [&](std::size_t done) { progress(done, dataset->size()); };
-    return evaluate_data(executor, model, dataset, options).evaluation.metrics.top1();
+    return evaluate_data(executor, model, dataset, options).evaluation.metrics().top1();
 }
 
 // Half to one and a half of the model's own, in steps of its patches.

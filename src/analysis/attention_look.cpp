@@ -128,7 +128,7 @@ std::vector<Look> Looker::look(const std::vector<std::string>& names) const {
             const std::span<const float> logits = row(outputs.at("logits"), i);
             check_finite_logits(logits, fmt::format("{}: {}", weights_, names[i]));
             constexpr auto kMost = std::size_t(1 / kListedPatches);
-            top = top_answers(logits, kMost, model_.classes());
+            top = top_answers(logits, kMost, model_.classes(), model_.task());
             for (const Answer& one : top)
                 if (look.classes.empty() || one.probability > kListedPatches)
                     look.classes.push_back(one);

@@ -23,7 +23,8 @@ public:
     }
 
     std::int64_t label(std::size_t i) const override {
-        return map_[std::size_t(ForwardingDataset::label(i))];
+        const std::int64_t own = ForwardingDataset::label(i);
+        return own == kUnlabelled ? kUnlabelled : map_[std::size_t(own)];
     }
     std::vector<std::int64_t> labels(std::size_t i) const override {
         std::vector<std::int64_t> result = ForwardingDataset::labels(i);
@@ -74,6 +75,15 @@ std::optional<EncodedImage> Dataset::encoded(std::size_t index) const {
     return EncodedImage{std::string(extension_of(path->native())), read_bytes(*path)};
 }
 
+std::string Dataset::label_text(std::size_t index) const {
+    std::string text;
+    for (const std::int64_t label : labels(index)) {
+        if (!text.empty()) text += kLabelSeparator;
+        text += classes().at(std::size_t(label));
+    }
+    return text;
+}
+
 LabelLevel Dataset::level(const std::string& name) const { no_level(name); }
 
 void Dataset::no_level(const std::string& name) const {
@@ -83,6 +93,20 @@ void Dataset::no_level(const std::string& name) const {
                                      source_, display_name(name)));
     throw UsageError(fmt::format("{}: level {}: expected one of {}", source_, display_name(name),
                                  fmt::join(known, ", ")));
+}
+
+void require_one_label(const Dataset& dataset, const std::string& what) {
+    for (std::size_t i = 0; i < dataset.size(); ++i)
+        if (const std::size_t labels = dataset.labels(i).size(); labels != 1)
+            throw Error(fmt::format("{}: {}: expected one label per image for {}, found {}",
+                                    dataset.source(), dataset.name(i), what, labels));
+}
+
+std::int64_t first_label(const Dataset& dataset, std::size_t index) {
+    const std::int64_t label = dataset.label(index);
+    if (label == kUnlabelled)
+        throw Error(fmt::format("{}: expected a label, found none", dataset.name(index)));
+    return label;
 }
 
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known) {

@@ -32,6 +32,7 @@ struct LabelLevel {
 };
 
 inline constexpr std::int64_t kUnlabelled = -1;
+inline constexpr char kLabelSeparator = '|';  // of names of classes, in tables
 
 class Dataset {
 public:
@@ -49,9 +50,12 @@ public:
     Image image(std::size_t index, int channels = 3) const;
 
     // Into classes(); kUnlabelled where nothing is known. labels() is for sets where an image may
-    // have several right answers.
+    // have several right answers, or none; label() is the first of them.
     virtual std::int64_t label(std::size_t index) const = 0;
     virtual std::vector<std::int64_t> labels(std::size_t index) const { return {label(index)}; }
+
+    // The names of all its classes: "cat|dog"; empty where there is none.
+    std::string label_text(std::size_t index) const;
 
     // The levels at which the images are labelled, coarsest first ("coarse", "fine"); none where
     // label() is all there is.
@@ -88,6 +92,13 @@ private:
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// For those who can do with one label per image only: throws Error that names the first image with
+// another number of them, and says what wants one.
+void require_one_label(const Dataset& dataset, const std::string& what);
+
+// The same for one image whose first label is enough: throws only where it has none.
+std::int64_t first_label(const Dataset& dataset, std::size_t index);
 
 // The same images with labels into `known`, mapped by name as map_classes does it.
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known);

@@ -41,6 +41,14 @@ std::optional<std::string> DatasetUri::option(std::string_view name) const {
     return std::nullopt;
 }
 
+bool DatasetUri::flag(std::string_view name) const {
+    const std::string value = option(name).value_or("false");
+    if (value != "true" && value != "false")
+        throw UsageError(fmt::format("{}: {}: expected true or false, found {}", text, name,
+                                     display_name(value)));
+    return value == "true";
+}
+
 Split DatasetUri::split(Split hint) const {
     const auto name = option("split");
     if (!name) return hint;

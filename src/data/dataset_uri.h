@@ -23,6 +23,8 @@ struct DatasetUri {
     SettingList options;
 
     std::optional<std::string> option(std::string_view name) const;
+    // An option that is true or false, which it is without it. Throws UsageError for another value.
+    bool flag(std::string_view name) const;
     // The option "split" if there is one, otherwise the hint.
     Split split(Split hint) const;
     // Throws UsageError for an option that is not among `known`.

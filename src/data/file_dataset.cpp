@@ -55,6 +55,16 @@ private:
 
 }  // namespace
 
+void FileList::set_answers(std::vector<std::vector<std::int64_t>> all) {
+    answers = std::move(all);
+    labels.clear();
+    for (std::vector<std::int64_t>& one : answers) {
+        std::ranges::sort(one);
+        one.erase(std::ranges::unique(one).begin(), one.end());
+        labels.push_back(one.empty() ? kUnlabelled : one.front());
+    }
+}
+
 DatasetPtr make_file_dataset(std::string source, FileList list) {
     if (list.files.empty()) throw Error(fmt::format("{}: holds no images", source));
     return std::make_shared<FileDataset>(std::move(source), std::move(list));

@@ -21,6 +21,9 @@ struct FileList {
     // group. Without group_of every file is a group of its own.
     std::vector<LabelLevel> levels;
     std::vector<std::int64_t> group_of;
+
+    // `answers` of all files, sorted and each once; labels are the first of them, or kUnlabelled.
+    void set_answers(std::vector<std::vector<std::int64_t>> all);
 };
 
 // Throws Error when the list is empty. Files are opened when they are read, not before.

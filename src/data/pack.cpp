@@ -147,6 +147,7 @@ void write_class_file(const Dataset& dataset, const fs::path& path) {
 }
 
 PackResult pack_whole(const Dataset& dataset, const fs::path& folder, const PackOptions& options) {
+    require_one_label(dataset, "shards");
     std::vector<std::uint32_t> order(dataset.size());
     std::iota(order.begin(), order.end(), 0U);
     if (options.shuffle) {

@@ -98,7 +98,7 @@ void write_holdout(const Dataset& held_out, const FilePlace& file) {
     std::string text = "path,label\n";
     for (std::size_t i = 0; i < held_out.size(); ++i)
         text += fmt::format("{},{}\n", csv_field(stable_name(held_out, i)),
-                            csv_field(held_out.classes()[std::size_t(held_out.label(i))]));
+                            csv_field(held_out.label_text(i)));
     AtomicFile out(file);
     out.write(text);
     out.commit();

@@ -131,7 +131,7 @@ DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options)
     result.images = dataset.size();
     result.per_class.resize(dataset.classes().size());
     for (std::size_t i = 0; i < dataset.size(); ++i)
-        ++result.per_class[std::size_t(dataset.label(i))];
+        for (const std::int64_t label : dataset.labels(i)) ++result.per_class[std::size_t(label)];
 
     std::vector<Sums> per_worker(std::size_t(std::max(options.threads, 1)));
     std::vector<std::int64_t> widths(dataset.size());

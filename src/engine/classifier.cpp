@@ -81,7 +81,7 @@ struct Classifier::State {
 
     std::vector<Answer> answers(std::span<const float> logits, std::size_t top) const {
         check_finite_logits(logits, model.spec().name + ": image");
-        return top_answers(logits, top, classes);
+        return top_answers(logits, top, classes, model.task());
     }
 
     std::vector<Answer> classify(const Image& image, std::size_t top) const {

@@ -27,7 +27,7 @@ DatasetPtr labelled_at(const DatasetPtr& images, const std::string& name) {
 LabelLevel Side::level(const std::string& name) const {
     const DatasetPtr images = labelled_at(subject.images, name);
     LabelLevel level{name, images->class_list(), {}};
-    for (const std::size_t index : set.indices) level.labels.push_back(images->label(index));
+    for (const std::size_t index : set.indices) level.labels.push_back(first_label(*images, index));
     return level;
 }
 

@@ -22,15 +22,20 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 
 }  // namespace
 
+const Metrics& Evaluation::metrics() const {
+    if (const Metrics* found = measure->single_label(); found != nullptr) return *found;
+    throw UsageError("expected a model that names one class per image, found one for several");
+}
+
 Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loader,
                     const EvaluateOptions& options) {
     if (std::ranges::find(options.taps, kLogits) == options.taps.end())
         throw Error("evaluate: expected the output 'logits' among the taps");
     const FlipExecutor both(executor);
     const Executor& runs = options.flip ? static_cast<const Executor&>(both) : executor;
-    Evaluation result{Metrics(classes, options.worst), {}, {}, {}};
+    Evaluation result{make_measure(options.task, classes, options.worst), {}, {}, {}};
     for (const std::string& tap : options.taps)
-        if (tap != kLogits) result.heads.try_emplace(tap, classes, 0);
+        if (tap != kLogits) result.heads.emplace(tap, make_measure(options.task, classes, 0));
     while (const Batch* batch = loader.next()) {
         const Outputs outputs = runs.run(batch->images(), options.taps);
         for (std::size_t i = 0; i < batch->size; ++i) {
@@ -41,8 +46,8 @@ Evaluation evaluate(const Executor& executor, std::size_t classes, Loader& loade
             result.indices.push_back(index);
             for (const auto& [name, logits] : outputs) {
                 const std::span<const float> row = row_of(logits, i);
-                Metrics& metrics = name == kLogits ? result.metrics : result.heads.at(name);
-                result.decisions[name].push_back(metrics.add(index, row, labels));
+                Measure& measure = name == kLogits ? *result.measure : *result.heads.at(name);
+                result.decisions[name].push_back(measure.add(index, row, labels));
             }
         }
         if (options.progress) options.progress(result.indices.size());

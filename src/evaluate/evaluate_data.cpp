@@ -32,6 +32,7 @@ DataEvaluation evaluate_data(const Executor& executor, const Model& model,
     Evaluation evaluation = evaluate(runs, std::size_t(common.classes), *loader,
                                      {.taps = decisions_of(model, options.heads),
                                       .flip = options.flip,
+                                      .task = model.task(),
                                       .worst = options.worst,
                                       .labels = dataset.get(),
                                       .progress = options.progress});

@@ -38,19 +38,18 @@ ModelEvaluation evaluate(const Model& model, const std::string& data,
         running.progress = [&](std::size_t done) { options.progress(done, dataset->size()); };
     const DataEvaluation found =
         evaluate_data(EngineExecutor(model, options.session), model, dataset, running);
-    const Metrics& metrics = found.evaluation.metrics;
+    const Measure& measure = *found.evaluation.measure;
     ModelEvaluation result;
-    result.scores = {{"top1", metrics.top1()},
-                     {"top5", metrics.top5()},
-                     {"mean_class_accuracy", metrics.mean_class_accuracy()},
-                     {"loss", metrics.loss()},
-                     {"ece", metrics.ece()}};
+    for (const ShownScore& one : measure.shown())
+        result.scores.push_back({one.score.name, one.score.value});
     for (const auto& [output, name] :
-         {std::pair{"logits_class", "top1.class"}, {"logits_dist", "top1.distillation"}})
+         {std::pair{"logits_class", "class"}, {"logits_dist", "distillation"}})
         if (const auto head = found.evaluation.heads.find(output);
-            head != found.evaluation.heads.end())
-            result.scores.push_back({name, head->second.top1()});
-    result.images = std::size_t(metrics.images());
+            head != found.evaluation.heads.end()) {
+            const Score main = head->second->scores().front();
+            result.scores.push_back({fmt::format("{}.{}", main.name, name), main.value});
+        }
+    result.images = std::size_t(measure.images());
     for (const BadImage& bad : found.bad) result.left_out.push_back(bad.reason);
     result.notes = dataset->notes();
     return result;

@@ -7,7 +7,6 @@
 
 #include "cait/error.h"
 #include "evaluate/scores.h"
-#include "models/finite_logits.h"
 
 namespace cait {
 
@@ -72,23 +71,12 @@ Metrics::Metrics(std::size_t classes, std::size_t worst)
 
 std::int64_t Metrics::add(std::size_t index, std::span<const float> logits,
                           std::span<const std::int64_t> labels) {
-    if (logits.size() != classes())
-        throw Error(
-            fmt::format("image {}: expected {} logits, found {}", index, classes(), logits.size()));
-    check_finite_logits(logits, fmt::format("image {}", index));
-    const auto top = std::ranges::max_element(logits);  // of equals the first
-    const std::int64_t predicted = top - logits.begin();
-    const std::vector<RankedClass> best = top_answers(logits, kAnswers);
-    answers_.insert(answers_.end(), best.begin(), best.end());
+    const std::int64_t predicted = take(index, logits, labels, {});
     if (labels.empty()) {
         ++unlabelled_;
         return predicted;
     }
-    for (const std::int64_t label : labels)
-        if (label < 0 || label >= std::int64_t(classes()))
-            throw Error(fmt::format("image {}: expected a label below {}, found {}", index,
-                                    classes(), label));
-    const Judged found = judge(logits, *top, labels);
+    const Judged found = judge(logits, logits[std::size_t(predicted)], labels);
     const bool correct = found.best == predicted;
     const std::int64_t label = correct ? predicted : labels.front();
 
@@ -121,14 +109,6 @@ void Metrics::keep(const Mistake& mistake) {
     std::ranges::push_heap(worst_, worse);
 }
 
-std::span<const RankedClass> Metrics::answers(std::size_t position) const {
-    const std::size_t width = std::min(kAnswers, classes());
-    if (position >= answers_.size() / width)
-        throw Error(fmt::format("metrics: expected an image below {}, found {}",
-                                answers_.size() / width, position));
-    return std::span(answers_).subspan(position * width, width);
-}
-
 void Metrics::merge(const Metrics& other) {
     if (other.classes() != classes())
         throw Error(fmt::format("metrics: expected {} classes to merge, found {}", classes(),
@@ -156,6 +136,32 @@ void Metrics::merge(const Metrics& other) {
 Scores Metrics::scores() const {
     return {make_score("top1", top1()), make_score("top5", top5()), make_score("loss", loss()),
             make_score("ece", ece())};
+}
+
+std::vector<ShownScore> Metrics::shown() const {
+    Score classes = make_score("top1", mean_class_accuracy()), ece_score = make_score("ece", ece());
+    classes.name = "mean_class_accuracy";
+    classes.title = "classes";
+    ece_score.title = "ECE";
+    ece_score.main = true;
+    return {
+        {make_score("top1", top1()), several_labels() ? "(any of an image's labels counts)" : ""},
+        {make_score("top5", top5())},
+        {classes, "(mean of their accuracies)"},
+        {make_score("loss", loss())},
+        {ece_score}};
+}
+
+std::vector<ClassRow> Metrics::class_rows() const {
+    std::vector<ClassRow> rows;
+    for (const ClassCount& count : per_class_)
+        rows.push_back(
+            {{count_score("images", count.images), count_score("correct", count.correct)},
+             fmt::format("{:>6.2f} %   {:>14}", 100 * count.accuracy(),
+                         fmt::format("{}/{}", count.correct, count.images)),
+             count.accuracy(),
+             count.images > 0});
+    return rows;
 }
 
 double Metrics::ece() const {

@@ -1,5 +1,4 @@
-// What a classifier got right and wrong, collected image by image. Parts that were collected by
-// several processes are merged, and the result is the same as that of one process.
+// What a classifier that answers with one class got right and wrong.
 #pragma once
 
 #include <array>
@@ -9,8 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cait/scores.h"
-#include "models/top_answers.h"
+#include "evaluate/measure.h"
 
 namespace cait {
 
@@ -46,19 +44,16 @@ struct ReliabilityBin {
 };
 
 inline constexpr std::size_t kReliabilityBins = 15;
-inline constexpr std::size_t kAnswers = 5;  // that are kept of every image
 
-class Metrics {
+class Metrics final : public Measure {
 public:
     // `worst`: how many of the most confident mistakes are kept.
     explicit Metrics(std::size_t classes, std::size_t worst = 24);
 
-    // One image's logits, (classes), and its right answers. With several answers any of them is
-    // right, as in "Are we done with ImageNet?" (Beyer et al. 2020), and an image with none is
-    // left out. Returns the predicted class: the largest logit, of equals the first. Throws Error
-    // when a logit is not finite or a label is no class.
+    // With several answers any of them is right, as in "Are we done with ImageNet?" (Beyer et al.
+    // 2020), and an image with none is left out. The strongest class is the predicted one.
     std::int64_t add(std::size_t index, std::span<const float> logits,
-                     std::span<const std::int64_t> labels);
+                     std::span<const std::int64_t> labels) override;
     std::int64_t add(std::size_t index, std::span<const float> logits, std::int64_t label) {
         return add(index, logits, std::span(&label, 1));
     }
@@ -66,8 +61,8 @@ public:
     // Throws Error when the other one has other classes.
     void merge(const Metrics& other);
 
-    std::size_t classes() const { return per_class_.size(); }
-    std::uint64_t images() const { return images_; }          // that count
+    std::size_t classes() const override { return per_class_.size(); }
+    std::uint64_t images() const override { return images_; }
     std::uint64_t unlabelled() const { return unlabelled_; }  // left out: no right answer
     bool several_labels() const { return several_labels_; }   // of some image
 
@@ -77,7 +72,11 @@ public:
     double loss() const { return images_ == 0 ? 0 : loss_sum_ / double(images_); }
     // Expected calibration error (Guo et al. 2017): how far confidence and accuracy lie apart.
     double ece() const;
-    Scores scores() const;               // top1, top5, loss, ece
+    Scores scores() const override;  // top1, top5, loss, ece
+    std::vector<ShownScore> shown() const override;
+    std::string class_header() const override { return "accuracy   correct/images  class"; }
+    std::vector<ClassRow> class_rows() const override;
+    const Metrics* single_label() const override { return this; }
     double mean_class_accuracy() const;  // over the classes that have images
 
     // Where an image has several labels it counts for the predicted one if that is among them,
@@ -89,12 +88,9 @@ public:
     std::vector<Confusion> confusions() const;  // most frequent first, then by label
     std::vector<Mistake> worst() const;         // most confident first, then by index
 
-    // The likeliest classes, at most kAnswers, of the image that add() was given as number
-    // `position`. They stay in the process that collected them: pack() and merge() leave them out.
-    std::span<const RankedClass> answers(std::size_t position) const;
-
-    // For sending to another process of the same machine type; unpack throws Error for other bytes.
-    std::vector<std::byte> pack() const;
+    std::vector<std::byte> pack() const override;
+    void merge_packed(std::span<const std::byte> bytes) override { merge(unpack(bytes)); }
+    // Throws Error for bytes that pack() did not make.
     static Metrics unpack(std::span<const std::byte> bytes);
 
 private:
@@ -111,7 +107,6 @@ private:
     // label * classes + predicted → images, without the diagonal: as large as there are mistakes,
     // where a table for iNaturalist's 8142 classes would take half a gigabyte.
     std::unordered_map<std::uint64_t, std::uint64_t> confusions_;
-    std::vector<RankedClass> answers_;  // (images added, min(kAnswers, classes))
     std::size_t worst_limit_;
     std::vector<Mistake> worst_;  // a heap whose top is the least confident
 };

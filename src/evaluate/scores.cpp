@@ -13,6 +13,10 @@ const Scores& known_scores() {
     static const Scores kScores = {
         {"top1", "top-1", 0, kHigher, ScoreFormat::percent},
         {"top5", "top-5", 0, kHigher, ScoreFormat::percent},
+        {"map", "mAP", 0, kHigher, ScoreFormat::percent},
+        {"f1", "F1", 0, kHigher, ScoreFormat::percent},
+        {"macro_f1", "macro F1", 0, kHigher, ScoreFormat::percent},
+        {"exact_match", "exact match", 0, kHigher, ScoreFormat::percent},
         {"loss", "loss", 0, kLower, ScoreFormat::number},
         {"ece", "calibration error", 0, kLower, ScoreFormat::percent, /*main=*/false}};
     return kScores;
@@ -24,8 +28,19 @@ const Score* find_score(const Scores& scores, std::string_view name) {
 }
 
 std::string score_text(const Score& score) {
-    return score.format == ScoreFormat::percent ? fmt::format("{:.2f} %", 100 * score.value)
-                                                : fmt::format("{:.4f}", score.value);
+    switch (score.format) {
+        case ScoreFormat::percent: return fmt::format("{:.2f} %", 100 * score.value);
+        case ScoreFormat::number: return fmt::format("{:.4f}", score.value);
+        case ScoreFormat::count: return fmt::format("{:.0f}", score.value);
+    }
+    return {};
+}
+
+Score count_score(std::string name, std::uint64_t count) {
+    return {.name = name,
+            .title = std::move(name),
+            .value = double(count),
+            .format = ScoreFormat::count};
 }
 
 Score make_score(std::string_view name, double value) {

@@ -1,6 +1,7 @@
 // Every score that some measure yields: its name, which way is better, how it is written.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "cait/scores.h"
@@ -12,6 +13,9 @@ const Scores& known_scores();
 
 // Throws Error for a name that is not known.
 Score make_score(std::string_view name, double value);
+
+// A number of things, which is no score of records.
+Score count_score(std::string name, std::uint64_t count);
 
 // Those that lines and tables show.
 Scores main_scores(Scores scores);

@@ -18,6 +18,7 @@ constexpr const char* kModel = "cait.model";
 constexpr const char* kSettings = "cait.settings";
 constexpr const char* kClasses = "cait.classes";
 constexpr const char* kPreprocess = "cait.preprocess";
+constexpr const char* kTask = "cait.task";
 constexpr const char* kTraining = "cait.training";
 
 // One entry of the metadata; every complaint names the file and the entry.
@@ -62,6 +63,13 @@ public:
         }
     }
 
+    Task task() const {
+        if (!json_.is_object() || !json_.contains("name") || !json_["name"].is_string() ||
+            !json_.contains("threshold") || !json_["threshold"].is_number())
+            refuse("a JSON object with a name and a threshold");
+        return {json_["name"].get<std::string>(), json_["threshold"].get<double>()};
+    }
+
 private:
     [[noreturn]] void refuse(const std::string& expected) const {
         throw Error(fmt::format("{}: metadata '{}': expected {}", path_, key_, expected));
@@ -94,6 +102,7 @@ FileFacts read_facts(const std::map<std::string, std::string>& metadata, const s
     if (const Entry entry(metadata, kClasses, path); entry) facts.classes = entry.list();
     if (const Entry entry(metadata, kPreprocess, path); entry)
         facts.preprocessing = entry.preprocessing();
+    if (const Entry entry(metadata, kTask, path); entry) facts.task = entry.task();
     if (const Entry entry(metadata, kTraining, path); entry) facts.training = entry.texts();
     return facts;
 }
@@ -109,6 +118,9 @@ std::map<std::string, std::string> facts_metadata(const FileFacts& facts) {
         metadata[kClasses] =
             Json(facts.classes).dump(-1, ' ', false, Json::error_handler_t::replace);
     if (facts.preprocessing) metadata[kPreprocess] = Json(*facts.preprocessing).dump();
+    if (facts.task != Task())
+        metadata[kTask] =
+            Json{{"name", facts.task.name}, {"threshold", facts.task.threshold}}.dump();
     if (!facts.training.empty())
         metadata[kTraining] =
             Json(facts.training).dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -18,6 +18,7 @@ struct FileFacts {
     SettingList settings;
     std::vector<std::string> classes;
     std::optional<Preprocessing> preprocessing;
+    Task task = {};
     std::map<std::string, std::string> training;
 
     // Whether they are about the model that is asked for ("" asks for whatever is there).

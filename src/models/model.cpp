@@ -9,6 +9,7 @@
 #include "graph/expected.h"
 #include "graph/initialize.h"
 #include "models/describe.h"
+#include "models/task.h"
 #include "weights/checksum.h"
 #include "weights/match.h"
 #include "weights/safetensors.h"
@@ -94,6 +95,11 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     model.preprocessing_ = described.preprocessing;
     model.name_ = described.facts.name;
     model.training_ = described.facts.training;
+    try {
+        model.set_task(described.facts.task);
+    } catch (const Error& error) {
+        throw Error(fmt::format("{}: {}", path.string(), error.what()));
+    }
     // A new class head has nothing to do with the old names.
     if (std::int64_t(described.facts.classes.size()) == model.spec_->architecture->common().classes)
         model.classes_ = described.facts.classes;
@@ -129,6 +135,14 @@ void Model::set_classes(std::vector<std::string> names) {
     classes_ = std::move(names);
 }
 
+void Model::set_task(Task task) {
+    task_row(task.name);
+    if (!(task.threshold >= 0 && task.threshold <= 1))
+        throw Error(
+            fmt::format("threshold: expected a probability, 0 to 1, found {}", task.threshold));
+    task_ = std::move(task);
+}
+
 std::map<std::string, std::string> Model::metadata() const {
     const std::map<std::string, std::string> all = settings();
     std::map<std::string, std::string> metadata =
@@ -137,6 +151,7 @@ std::map<std::string, std::string> Model::metadata() const {
                         .settings = SettingList(all.begin(), all.end()),
                         .classes = classes_,
                         .preprocessing = preprocessing_,
+                        .task = task_,
                         .training = training_});
     metadata["format"] = "pt";  // lets other readers of safetensors open the file
     const Graph graph = record(*spec_);

@@ -72,12 +72,23 @@ std::string section(std::string_view title, std::string_view explanation,
 }
 
 std::string report_headline(const ReportData& data) {
-    if (!data.evaluation) return {};
-    const Metrics& m = *data.evaluation;
+    if (!data.evaluation && !data.measure) return {};
     std::string tiles;
     const auto tile = [&](const std::string& name, const std::string& value) {
         tiles += fmt::format("<div><span>{}</span><b>{}</b></div>\n", name, value);
     };
+    const std::string of =
+        data.shown.empty() ? "" : fmt::format("<p class=\"dim\">{}</p>\n", html_text(data.shown));
+    const auto finished = [&] {
+        return of + fmt::format("<div class=\"tiles\">\n{}</div>\n", tiles);
+    };
+    if (data.measure) {
+        for (const ShownScore& one : data.measure->shown())
+            if (one.score.main) tile(html_text(one.score.title), score_text(one.score));
+        tile("Images", fmt::format("{}", data.measure->images()));
+        return finished();
+    }
+    const Metrics& m = *data.evaluation;
     tile(m.several_labels() ? "Top-1 (any right label)" : "Top-1",
          fmt::format("{:.2f} %", 100 * m.top1()));
     if (m.classes() > 5) tile("Top-5", fmt::format("{:.2f} %", 100 * m.top5()));
@@ -85,9 +96,7 @@ std::string report_headline(const ReportData& data) {
     tile("Loss", fmt::format("{:.4f}", m.loss()));
     tile("Calibration error", fmt::format("{:.2f} %", 100 * m.ece()));
     tile("Images", fmt::format("{}", m.images()));
-    const std::string of =
-        data.shown.empty() ? "" : fmt::format("<p class=\"dim\">{}</p>\n", html_text(data.shown));
-    return of + fmt::format("<div class=\"tiles\">\n{}</div>\n", tiles);
+    return finished();
 }
 
 std::string report_epochs(const ReportData& data) {
@@ -134,6 +143,17 @@ void write_report(const FilePlace& place, const ReportData& data) {
     AtomicFile file(place);
     file.write(report_html(data));
     file.commit();
+}
+
+void show_measure(const MeasurePtr& measure, const Dataset* images, ReportData& data) {
+    if (!measure) return;
+    const Metrics* single = measure->single_label();
+    if (single == nullptr) {
+        data.measure = measure;
+        return;
+    }
+    data.evaluation = *single;
+    if (images != nullptr) data.mistakes = report_mistakes(*images, single->worst());
 }
 
 std::vector<ReportMistake> report_mistakes(const Dataset& dataset, std::span<const Mistake> worst) {

@@ -39,7 +39,8 @@ struct ReportData {
     std::vector<ReportFact> facts;        // model, parameters, data, machine, seed, versions …
     std::vector<std::string> notes;       // what a reader should know: skipped images …
     std::vector<MetricsRecord> records;   // of metrics.jsonl: curves and times
-    std::optional<Metrics> evaluation;    // of the state that `shown` names
+    std::optional<Metrics> evaluation;    // of the state that `shown` names …
+    MeasurePtr measure;                   // … where it is not of one class per image
     std::string shown;                    // "final epoch (10 of 10)"; empty: there is but one
     std::vector<ReportScore> epochs;      // the final one and the best one
     std::vector<ReportScore> heads;       // each alone and both
@@ -53,6 +54,10 @@ std::string report_html(const ReportData& data);
 
 // Replaces the file whole or not at all.
 void write_report(const FilePlace& place, const ReportData& data);
+
+// The part of a page that a measure fills, with pictures of the mistakes that it knows. `images`
+// may be null, `measure` too.
+void show_measure(const MeasurePtr& measure, const Dataset* images, ReportData& data);
 
 // The pictures of metrics.worst(), small enough for a page.
 std::vector<ReportMistake> report_mistakes(const Dataset& dataset, std::span<const Mistake> worst);

@@ -120,9 +120,31 @@ std::string pairs_table(const ReportData& data) {
         rows);
 }
 
+// Every number that a measure knows of each class that has one.
+std::string report_class_table(const ReportData& data) {
+    std::string head, rows;
+    const std::vector<ClassRow> classes = data.measure->class_rows();
+    std::vector<std::size_t> order = worst_first(classes);
+    for (const std::size_t i : order) {
+        if (head.empty())
+            for (const Score& score : classes[i].scores)
+                head += fmt::format("<th class=\"n\">{}</th>", html_text(score.title));
+        rows += fmt::format("<tr><th scope=\"row\">{}</th>", class_label(data, std::int64_t(i)));
+        for (const Score& score : classes[i].scores)
+            rows += fmt::format("<td class=\"n\">{}</td>", score_text(score));
+        rows += "</tr>\n";
+    }
+    if (rows.empty()) return {};
+    return section("Each class", "Worst first.",
+                   fmt::format("<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>class"
+                               "</th>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+                               head, rows));
+}
+
 }  // namespace
 
 std::string report_classes(const ReportData& data) {
+    if (data.measure) return report_class_table(data);
     if (!data.evaluation) return {};
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < data.evaluation->classes(); ++i)

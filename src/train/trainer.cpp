@@ -46,7 +46,7 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
-    bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::classifier); }
+    bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::accuracy); }
     void end_epoch();
     void validate_epoch(EpochReport& report);
     void save();
@@ -70,7 +70,7 @@ private:
     double base_lr_ = 0;
     std::uint64_t record_every_ = 1;
     EpochTotals recorded_;                 // the part of the epoch's totals that is in the log
-    std::optional<Metrics> shown_;         // the latest evaluation, which the report shows
+    MeasurePtr shown_;                     // the latest evaluation, which the report shows
     std::map<std::string, double> parts_;  // of the latest loss
     std::string collapse_;                 // in words; empty: none was seen
     double step_seconds_ = 0;              // of late, for rate and time left
@@ -325,20 +325,20 @@ bool TrainingRun::is_over() const {
 void TrainingRun::validate_epoch(EpochReport& report) {
     const TorchTensors weights = plan_.step->weights(), average = plan_.step->ema_weights();
     const auto& progress = options_.observer.evaluating;
-    const Metrics metrics = validate(plan_, weights, group_, progress);
-    std::optional<Metrics> of_average;
+    const MeasurePtr measure = validate(plan_, weights, group_, progress);
+    MeasurePtr of_average;
     if (!average.empty()) of_average = validate(plan_, average, group_, progress);
-    report.val = metrics.scores();
+    report.val = measure->scores();
     if (of_average) report.val_ema = of_average->scores();
     const Scores averaged = report.val_ema.value_or(Scores());
     report.best = improves(recipe(), *report.val, averaged, state_.position.epoch, state_.best);
     if (records_)
         records_->validation(state_, double(state_.position.epoch), *report.val, averaged);
     const bool shows_average = of_average && is_of_average(recipe().save.best);
-    shown_ = shows_average ? *of_average : metrics;
+    shown_ = shows_average ? of_average : measure;
     if (checkpoints_) {
         using Facts = CheckpointWriter::Facts;
-        checkpoints_->set_scores(validation_facts(metrics, plan_.data),
+        checkpoints_->set_scores(validation_facts(*measure, plan_.data),
                                  of_average ? validation_facts(*of_average, plan_.data) : Facts());
         if (report.best)
             checkpoints_->save_best(shows_average ? average : weights, state_,
@@ -369,7 +369,7 @@ void TrainingRun::end_epoch() {
     const bool due = done % std::uint64_t(recipe().eval.every) == 0 || done == plan_.epochs;
     if (plan_.data.val && due) validate_epoch(report);
     save();
-    if (records_) records_->report(recipe(), plan_.model, shown_ ? &*shown_ : nullptr, plan_.data);
+    if (records_) records_->report(recipe(), plan_.model, shown_, plan_.data);
     if (group_.is_main()) options_.observer.epoch(report);
 }
 

@@ -10,6 +10,7 @@
 #include "data/statistics.h"
 #include "image/preparer.h"
 #include "train/recipe/batch_mixing.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_data.h"
 
 namespace cait {
@@ -114,10 +115,7 @@ Sampler training_sampler(const Recipe& recipe, const Dataset& train, const Loade
 }
 
 TargetList training_targets(const Recipe& recipe, const TrainingData& data) {
-    std::optional<SoftLabels> soft;
-    if (mixup_settings(recipe).active())
-        soft = soft_labels(recipe, std::int64_t(data.train->classes().size()));
-    TargetList targets{label_target(soft)};
+    TargetList targets{target_of(recipe, *data.train)};
     if (data.maps)
         targets.push_back(label_map_target(data.maps, {data.tokens.height, data.tokens.width}));
     return targets;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/catalogue.h"
+#include "train/recipe/objective_rows.h"
 #include "weights/verify_weights.h"
 
 namespace cait {
@@ -84,6 +85,7 @@ Model training_model(const Recipe& recipe, const Dataset& train) {
     if (model.spec().architecture->common().channels != 3)
         throw UsageError("model.channels: training reads colour images: expected 3");
     model.set_classes(train.classes());
+    model.set_task(task_of(recipe));
     // A projector of the weights' file is dropped where the recipe has none: the trunk is kept.
     if (recipe.head.plain() && model.spec().head.plain()) return model;
     return model.with_head(head_settings(recipe.head), seed);

@@ -11,6 +11,7 @@
 #include "evaluate/scores.h"
 #include "kernels/precision_names.h"
 #include "train/neighbour_judging.h"
+#include "train/recipe/objective_rows.h"
 #include "train/torch/convert.h"
 #include "train/torch/torch_session.h"
 
@@ -36,13 +37,13 @@ std::unique_ptr<Executor> executor_for(const RunPlan& plan, const TorchTensors& 
     return make_torch_session(model, precision, device.str());
 }
 
-Metrics merged(const Metrics& own, ProcessGroup& group) {
+MeasurePtr merged(const MeasurePtr& own, const Task& task, ProcessGroup& group) {
     if (group.world() == 1) return own;
-    const std::vector<std::byte> packed = own.pack();
-    Metrics all(own.classes());
+    const std::vector<std::byte> packed = own->pack();
+    const MeasurePtr all = make_measure(task, own->classes());
     for (const std::string& part :
          group.all_gather({reinterpret_cast<const char*>(packed.data()), packed.size()}))
-        all.merge(Metrics::unpack(std::as_bytes(std::span(part))));
+        all->merge_packed(std::as_bytes(std::span(part)));
     return all;
 }
 
@@ -50,19 +51,20 @@ Metrics merged(const Metrics& own, ProcessGroup& group) {
 
 void check_followed(const Recipe& recipe, bool averaged) {
     // Votes of neighbours are judged as logits are.
-    const std::vector<std::string> names = names_to_follow(Metrics(1).scores(), averaged);
+    const std::vector<std::string> names =
+        names_to_follow(make_measure(task_of(recipe), 1)->scores(), averaged);
     if (std::ranges::find(names, recipe.save.best) == names.end())
         throw UsageError(fmt::format("save.best: expected one of {}; found '{}'",
                                      fmt::join(names, ", "), recipe.save.best));
 }
 
-Metrics validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
-                 const std::function<void(std::size_t done, std::size_t total)>& progress) {
+MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
+                    const std::function<void(std::size_t done, std::size_t total)>& progress) {
     const std::unique_ptr<Executor> executor = executor_for(plan, weights);
     if (judged_by_neighbours(plan.recipe))
-        return judge_by_neighbours(*executor, plan.model, {plan.data.known, plan.data.val},
-                                   neighbour_judging(plan.recipe, plan.place.threads, progress),
-                                   group);
+        return std::make_shared<Metrics>(judge_by_neighbours(
+            *executor, plan.model, {plan.data.known, plan.data.val},
+            neighbour_judging(plan.recipe, plan.place.threads, progress), group));
     const auto loader = evaluation_loader(plan.data.val, plan.model.preprocessing(), plan.size,
                                           {.batch = std::size_t(plan.recipe.data.val_batch),
                                            .threads = plan.place.threads,
@@ -70,9 +72,11 @@ Metrics validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup&
                                            .world = plan.place.world});
     const std::size_t share = plan.data.val->size() / plan.place.world;
     EvaluateOptions options;
+    options.task = plan.model.task();
+    options.labels = plan.data.val.get();
     options.progress = [&](std::size_t done) { progress(done, share); };
-    return merged(evaluate(*executor, plan.data.train->classes().size(), *loader, options).metrics,
-                  group);
+    return merged(evaluate(*executor, plan.data.train->classes().size(), *loader, options).measure,
+                  options.task, group);
 }
 
 bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_average,
@@ -85,12 +89,12 @@ bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_avera
     return true;
 }
 
-std::map<std::string, std::string> validation_facts(const Metrics& metrics,
+std::map<std::string, std::string> validation_facts(const Measure& measure,
                                                     const TrainingData& data) {
     std::map<std::string, std::string> facts{{"val_data", data.val_text},
-                                             {"val_images", std::to_string(metrics.images())}};
+                                             {"val_images", std::to_string(measure.images())}};
     // A "loss" alone would be taken for that of training.
-    for (const Score& score : main_scores(metrics.scores()))
+    for (const Score& score : main_scores(measure.scores()))
         facts[score.name == "loss" ? "val_loss" : score.name] = fmt::format("{:.4f}", score.value);
     return facts;
 }

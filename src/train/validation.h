@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "evaluate/metrics.h"
+#include "evaluate/measure.h"
 #include "train/run/run_state.h"
 #include "train/run_plan.h"
 
@@ -14,15 +14,15 @@ void check_followed(const Recipe& recipe, bool averaged);
 
 // By the classifier, or where none learns by the nearest training images. Every process has its
 // share of the work, and all get the same result.
-Metrics validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
-                 const std::function<void(std::size_t done, std::size_t total)>& progress);
+MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
+                    const std::function<void(std::size_t done, std::size_t total)>& progress);
 
 // Whether these are better than the best so far, by what save.best names; then they are the best.
 bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_average,
               std::uint64_t epoch, BestSoFar& best);
 
 // For model files: "top1", "val_loss" and so on.
-std::map<std::string, std::string> validation_facts(const Metrics& metrics,
+std::map<std::string, std::string> validation_facts(const Measure& measure,
                                                     const TrainingData& data);
 
 }  // namespace cait

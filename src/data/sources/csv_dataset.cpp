@@ -52,6 +52,35 @@ std::vector<std::string> level_columns(const DatasetUri& uri) {
     return names;
 }
 
+// "cat|dog" of each image, empty where it has no class.
+void take_label_sets(const std::vector<std::string>& texts, const std::string& file,
+                     FileList& list) {
+    std::vector<std::string> names;
+    std::vector<std::size_t> counts;
+    for (const std::string& text : texts) {
+        const std::size_t before = names.size();
+        for (std::size_t begin = 0; begin < text.size();) {
+            const std::size_t end = std::min(text.find(kLabelSeparator, begin), text.size());
+            names.push_back(text.substr(begin, end - begin));
+            if (names.back().empty() || end + 1 == text.size())
+                throw Error(fmt::format("{}: expected labels between '{}', found {}", file,
+                                        kLabelSeparator, display_name(text)));
+            begin = end + 1;
+        }
+        counts.push_back(names.size() - before);
+    }
+    if (names.empty()) throw Error(fmt::format("{}: no image has a label", file));
+    IndexedLabels indexed = index_labels(names);
+    list.classes = std::move(indexed.classes);
+    std::vector<std::vector<std::int64_t>> answers;
+    auto label = indexed.labels.begin();
+    for (const std::size_t count : counts) {
+        answers.emplace_back(label, label + std::ptrdiff_t(count));
+        label += std::ptrdiff_t(count);
+    }
+    list.set_answers(std::move(answers));
+}
+
 // Labels that are all plain numbers are ordered by value, others by their bytes.
 DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
     const std::string text = read_text(uri.path, kLargestTable);
@@ -63,6 +92,9 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
         throw Error(fmt::format("{}: expected a header row, found an empty file", uri.path));
     const std::size_t columns = row.size();
     const std::vector<std::string> levels = level_columns(uri);
+    const bool several = uri.flag("several");
+    if (several && !levels.empty())
+        throw UsageError(fmt::format("{}: several: expected no levels beside it", uri.text));
     const std::string last = levels.empty() ? "label" : levels.back();
     const std::size_t path = find_column(row, uri.option("path").value_or("path"), uri.path);
     std::vector<Column> read{{find_column(row, uri.option("label").value_or(last), uri.path), {}}};
@@ -77,7 +109,7 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
                 fmt::format("{}: expected {} fields, found {}", where(), columns, row.size()));
         if (row[path].empty()) throw Error(fmt::format("{}: the path is empty", where()));
         for (std::size_t i = 0; i < read.size(); ++i) {
-            if (row[read[i].at].empty())
+            if (row[read[i].at].empty() && !(several && i == 0))
                 throw Error(
                     fmt::format("{}: the {} is empty", where(), i == 0 ? "label" : levels[i - 1]));
             for (int times = 0; times < 2; ++times)  // the distinct ones are kept once more
@@ -87,9 +119,13 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
         memory.add_text(row[path]);
         list.files.push_back(std::move(row[path]));
     }
-    IndexedLabels indexed = index_labels(read.front().values);
-    list.labels = std::move(indexed.labels);
-    list.classes = std::move(indexed.classes);
+    if (several) {
+        take_label_sets(read.front().values, uri.path, list);
+    } else {
+        IndexedLabels indexed = index_labels(read.front().values);
+        list.labels = std::move(indexed.labels);
+        list.classes = std::move(indexed.classes);
+    }
     for (std::size_t i = 0; i < levels.size(); ++i) {
         IndexedLabels level = index_labels(read[i + 1].values);
         list.levels.push_back({levels[i], std::move(level.classes), std::move(level.labels)});
@@ -114,8 +150,8 @@ void write_csv_dataset(const Dataset& dataset, std::span<const std::size_t> indi
         const fs::path absolute = fs::absolute(*image).lexically_normal();
         const fs::path relative = absolute.lexically_relative(folder);
         const bool below = !relative.empty() && *relative.begin() != "..";
-        const std::string& name = dataset.classes()[std::size_t(dataset.label(index))];
-        text += csv_field((below ? relative : absolute).string()) + "," + csv_field(name) + "\n";
+        text += csv_field((below ? relative : absolute).string()) + "," +
+                csv_field(dataset.label_text(index)) + "\n";
     }
     out.write(text);
     out.commit();
@@ -123,10 +159,11 @@ void write_csv_dataset(const Dataset& dataset, std::span<const std::size_t> indi
 
 std::vector<DataSource> csv_dataset_sources() {
     return {{.scheme = "csv",
-             .form = "csv:FILE?path=COLUMN&label=COLUMN&levels=COLUMN,COLUMN&root=FOLDER",
+             .form = "csv:FILE?path=COLUMN&label=COLUMN&levels=COLUMN,COLUMN&several=true&root="
+                     "FOLDER",
              .help = "a table with a header row; relative paths start at root, else at the file's "
-                     "folder",
-             .options = {"path", "label", "levels", "root"},
+                     "folder; several: labels are lists, cat|dog",
+             .options = {"path", "label", "levels", "several", "root"},
              .open = open_csv_dataset,
              .is_layout = true}};
 }

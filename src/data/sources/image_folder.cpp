@@ -187,6 +187,28 @@ std::vector<Split> folder_splits(const fs::path& folder) {
     return splits;
 }
 
+// The same file under several classes is one image with several labels, by the name that comes
+// first.
+void join_links(FileList& list) {
+    std::map<FileId, std::size_t> places;
+    std::vector<std::string> files;
+    std::vector<std::vector<std::int64_t>> answers;
+    for (std::size_t i = 0; i < list.files.size(); ++i) {
+        const auto id = file_id(list.root / list.files[i]);
+        if (!id)
+            throw Error(fmt::format("{}: link to a file that is missing",
+                                    (list.root / list.files[i]).string()));
+        const auto [place, is_new] = places.emplace(*id, files.size());
+        if (is_new) {
+            files.push_back(std::move(list.files[i]));
+            answers.emplace_back();
+        }
+        answers[place->second].push_back(list.labels[i]);
+    }
+    list.files = std::move(files);
+    list.set_answers(std::move(answers));
+}
+
 // folder:PATH. When PATH holds train/ and val/ (or test/), `split` says which of them is meant.
 DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {
     fs::path root = uri.path;
@@ -195,21 +217,25 @@ DatasetPtr open_image_folder(const DatasetUri& uri, Split split) {
     else if (uri.option("split"))
         throw Error(
             fmt::format("{}: expected a folder {}, found class folders", uri.text, name_of(split)));
-    return make_file_dataset(root.string(), list_image_folder(root));
+    FileList list = list_image_folder(root);
+    if (uri.flag("several")) join_links(list);
+    return make_file_dataset(root.string(), std::move(list));
 }
 
 }  // namespace
 
 std::vector<DataSource> image_folder_sources() {
-    return {{.scheme = "folder",
-             .form = "folder:PATH?split=train|val|test",
-             .help =
-                 "one folder per class, images at any depth below it; where PATH has train/ and "
-                 "val/ or test/, split chooses",
-             .options = {"split"},
-             .open = open_image_folder,
-             .is_layout = true,
-             .parts = folder_splits}};
+    return {
+        {.scheme = "folder",
+         .form = "folder:PATH?split=train|val|test&several=true",
+         .help =
+             "one folder per class, images at any depth below it; where PATH has train/ and "
+             "val/ or test/, split chooses; several: a file that is linked from several classes "
+             "is one image of all of them",
+         .options = {"split", "several"},
+         .open = open_image_folder,
+         .is_layout = true,
+         .parts = folder_splits}};
 }
 
 }  // namespace cait

@@ -55,7 +55,8 @@ export async function classify(model, file, top) {
     query.set("attention", 1);
     return ask(`classify?${query}`, { method: "POST", body: file });
   }
-  return { answers: await ask(`classify?${query}`, { method: "POST", body: file }), attention: null };
+  const reply = await ask(`classify?${query}`, { method: "POST", body: file });
+  return { answers: reply.answers ?? reply, attention: null };  // a bare list where there is nothing else
 }
 
 // [{name, similarity, labels, picture}]: picture is the path of one where the server shows them.

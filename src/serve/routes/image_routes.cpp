@@ -27,7 +27,8 @@ ServedModelPtr chosen_model(Service& service, const Parameters& parameters) {
 json answers_json(const ServedModel& model, std::span<const float> logits, std::size_t top) {
     check_finite_logits(logits, "image");
     json list = json::array();
-    for (const RankedClass& ranked : top_answers(logits, top))
+    const Task& task = model.model().task();
+    for (const RankedClass& ranked : counted_answers(top_answers(logits, top, task), task))
         list.push_back(
             {{"label", model.label(std::size_t(ranked.index))}, {"score", ranked.probability}});
     return list;
@@ -38,7 +39,9 @@ void classify(Service& service, Call call) {
     parameters.allow({"top", "attention", "model", "version"});
     const ServedModelPtr model = chosen_model(service, parameters);
     const bool attention = parameters.flag("attention");
-    const std::size_t top = parameters.number("top", 5, 1, kMostClasses);
+    const Task task = model->model().task();
+    const std::size_t top = parameters.number(
+        "top", std::min(task_row(task.name).most_answers, kMostClasses), 1, kMostClasses);
     if (model->tap("logits") == nullptr)
         throw HttpError(400, fmt::format("model {}: it has no classes", model->name()));
     if (attention && model->attention_taps().empty())
@@ -52,12 +55,16 @@ void classify(Service& service, Call call) {
             auto seen = std::make_shared<SeenPart>();
             work.images = prepared_photo(*model, sent.image, images, request, *seen);
             const std::size_t count = sent.top.value_or(top);
-            work.format = [model, attention, count, seen](const auto& outputs) {
+            work.format = [model, attention, count, seen,
+                           threshold = model->model().task().threshold](const auto& outputs) {
                 const std::span<const float> logits = outputs.at("logits").floats();
                 json answers = answers_json(*model, logits, count);
-                if (!attention) return json_response(answers);
-                return json_response({{"answers", std::move(answers)},
-                                      {"attention", attention_json(*model, outputs, *seen)}});
+                // A bare list, as other servers have it, where there is nothing else to say.
+                if (!attention && threshold == 0) return json_response(answers);
+                json reply{{"answers", std::move(answers)}};
+                if (threshold > 0) reply["threshold"] = threshold;
+                if (attention) reply["attention"] = attention_json(*model, outputs, *seen);
+                return json_response(reply);
             };
             return work;
         });

@@ -6,8 +6,12 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "data/targets/label.h"
+#include "data/targets/labels.h"
+#include "models/task.h"
 #include "train/recipe/bind_values.h"
 #include "train/recipe/model_settings.h"
+#include "train/recipe/recipe_data.h"
 
 namespace cait {
 
@@ -85,6 +89,36 @@ void bind_dino(Settings& s, Recipe& recipe) {
              "how much of itself the centre of the teacher's outputs keeps in a step");
     s.number("dino.freeze_last", p.freeze_last, 0, kLongestQueue,
              "epochs in which the last layer of the head does not learn");
+}
+
+void bind_multi_label(Settings& s, LossPart& p) {
+    s.number("loss.threshold", p.threshold, 0, 1,
+             "multi_label: probability from which a class counts as present; the model file keeps "
+             "it");
+}
+
+TargetPtr one_label(const Recipe& recipe, const Dataset& train) {
+    require_one_label(
+        train, fmt::format("loss.name {} (multi_label learns from any number)", recipe.loss.name));
+    std::optional<SoftLabels> soft;
+    if (mixup_settings(recipe).active())
+        soft = soft_labels(recipe, std::int64_t(train.classes().size()));
+    return label_target(soft);
+}
+
+TargetPtr several_labels(const Recipe& /*recipe*/, const Dataset& train) {
+    return labels_target(std::int64_t(train.classes().size()));
+}
+
+Task several_classes(const Recipe& recipe) {
+    return {std::string(kMultiLabel), recipe.loss.threshold};
+}
+
+void check_multi_label(const Recipe& recipe) {
+    require(recipe.loss.smoothing == 0, "loss.smoothing", "0 with loss.name multi_label");
+    require(recipe.distill.kind == Distillation::none, "distill.kind",
+            "none with loss.name multi_label");
+    require(recipe.clusters.count == 0, "clusters.count", "0 with loss.name multi_label");
 }
 
 void check_bce(const Recipe& recipe) {
@@ -174,9 +208,15 @@ void check_features(const Recipe& recipe) {
 
 const std::vector<ObjectiveTerm>& objective_terms() {
     static const std::vector<ObjectiveTerm> kTerms = {
-        {.name = "cross_entropy", .classifier = true, .bind_loss = bind_labels},
-        {.name = "bce", .classifier = true, .check = check_bce},
-        {.name = "token_label", .classifier = true, .check = check_token_label},
+        {.name = "cross_entropy", .classifier = true, .accuracy = true, .bind_loss = bind_labels},
+        {.name = "bce", .classifier = true, .accuracy = true, .check = check_bce},
+        {.name = "token_label", .classifier = true, .accuracy = true, .check = check_token_label},
+        {.name = "multi_label",
+         .classifier = true,
+         .target = several_labels,
+         .task = several_classes,
+         .bind_loss = bind_multi_label,
+         .check = check_multi_label},
         {.name = "knn", .features = true, .bind = bind_memory},
         {.name = "instance", .features = true, .views = true, .bind_loss = bind_instance},
         {.name = "triplet", .features = true, .views = true, .bind_loss = bind_triplet},
@@ -196,6 +236,7 @@ const std::vector<ObjectiveRow>& objective_rows() {
         {"cross_entropy", "one class per image", {"cross_entropy"}},
         {"bce", "one yes or no per class", {"bce"}},
         {"token_label", "VOLO's, with a label for every token", {"token_label"}},
+        {"multi_label", "any number of classes per image", {"multi_label"}},
         {"knn", "remembered images of the same class are the nearest (SNCA)", {"knn"}},
         {"instance", "views of an image agree with each other", {"instance"}},
         {"grafit", "knn and instance", {"knn", "instance"}},
@@ -227,6 +268,18 @@ bool asks_for(const LossPart& loss, bool ObjectiveTerm::*what) {
 
 bool judged_by_neighbours(const Recipe& recipe) {
     return !asks_for(recipe.loss, &ObjectiveTerm::classifier) || recipe.clusters.count > 0;
+}
+
+TargetPtr target_of(const Recipe& recipe, const Dataset& train) {
+    for (const ObjectiveTerm* term : terms_of(recipe.loss.name))
+        if (term->target != nullptr) return term->target(recipe, train);
+    return one_label(recipe, train);
+}
+
+Task task_of(const Recipe& recipe) {
+    for (const ObjectiveTerm* term : terms_of(recipe.loss.name))
+        if (term->task != nullptr) return term->task(recipe);
+    return {};
 }
 
 void bind_objectives(Settings& s, Recipe& recipe) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cait/model.h"
+#include "data/target.h"
 #include "models/settings.h"
 #include "train/recipe/recipe.h"
 
@@ -14,11 +16,16 @@ namespace cait {
 struct ObjectiveTerm {
     std::string_view name;
     bool classifier = false;      // the class head learns
+    bool accuracy = false;        // … and names one class per image, right or wrong
     bool features = false;        // features learn beyond labels
     bool views = false;           // compares several views of each image
     bool prototypes = false;      // takes head.kind dino, which no other term does
     bool averages = false;        // its target network is an average that is validated and saved
     double vote_temperature = 0;  // of neighbours that judge its features; 0: memory.sigma
+    // What it learns from each image of the data; null: one label, mixed as the images are. Throws
+    // Error for data that does not have it.
+    TargetPtr (*target)(const Recipe&, const Dataset& train) = nullptr;
+    Task (*task)(const Recipe&) = nullptr;  // of the model that it makes; null: one class per image
     void (*bind_loss)(Settings&, LossPart&) = nullptr;  // its keys in [loss]
     void (*bind)(Settings&, Recipe&) = nullptr;         // and in a table of its own
     void (*check)(const Recipe&) = nullptr;             // of a recipe that uses it
@@ -38,6 +45,10 @@ std::vector<const ObjectiveTerm*> terms_of(std::string_view loss_name);
 
 // Whether one of its terms does: asks_for(recipe.loss, &ObjectiveTerm::views).
 bool asks_for(const LossPart& loss, bool ObjectiveTerm::*what);
+
+// What the images of a batch are compared with, and what the model answers with, by the terms.
+TargetPtr target_of(const Recipe& recipe, const Dataset& train);
+Task task_of(const Recipe& recipe);
 
 // [loss], then [head], [target] and the tables of the terms, then [clusters].
 void bind_objectives(Settings& keys, Recipe& recipe);

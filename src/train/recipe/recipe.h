@@ -174,6 +174,7 @@ struct LossPart {
     ClassWeights class_weights = ClassWeights::none;
     double view_weight = 1;  // of the term that compares views, beside another one
     double margin = 0.2;     // triplet
+    double threshold = 0.5;  // multi_label: a class counts from this probability on
     bool operator==(const LossPart&) const = default;
 };
 

@@ -253,8 +253,9 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
               "keep the checkpoint of every so many epochs; 0: none");
     bind_text(
         s, "save.best", save.best,
-        "the score that decides which weights are the best: top1, top5, loss or ece, and with "
-        "_ema that of averaged weights");
+        "the score that decides which weights are the best: top1, top5, loss or ece, of loss.name "
+        "multi_label map, f1, macro_f1, exact_match or loss, and with _ema that of averaged "
+        "weights");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
 

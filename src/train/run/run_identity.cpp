@@ -46,7 +46,7 @@ std::string images_digest(const TrainingData& data) {
         for (std::size_t i = 0; images && i < images->size(); ++i) {
             const std::string name = images->name(i);
             add_text(digest, name.substr(name.rfind('/') + 1));  // npos + 1 is 0
-            add_text(digest, std::to_string(images->label(i)));
+            add_text(digest, fmt::format("{}", fmt::join(images->labels(i), ",")));
         }
     return short_hex(digest);
 }

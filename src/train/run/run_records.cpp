@@ -67,7 +67,7 @@ MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
 RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
                        const Recipe& recipe)
     : folder_(folder),
-      has_accuracy_(asks_for(recipe.loss, &ObjectiveTerm::classifier)),
+      has_accuracy_(asks_for(recipe.loss, &ObjectiveTerm::accuracy)),
       log_(open_log(folder, resume, step)),
       tensorboard_(folder.tensorboard()) {
     if (resume)
@@ -125,7 +125,7 @@ void RunRecords::validation(const RunState& state, double epoch, const Scores& s
     append(record);
 }
 
-void RunRecords::report(const Recipe& recipe, const Model& model, const Metrics* evaluation,
+void RunRecords::report(const Recipe& recipe, const Model& model, const MeasurePtr& evaluation,
                         const TrainingData& used) const {
     ReportData data;
     data.title = fmt::format("{}: {}", folder_.path().filename().string(), recipe.model.name);
@@ -134,10 +134,7 @@ void RunRecords::report(const Recipe& recipe, const Model& model, const Metrics*
     data.records = read_metrics(folder_.metrics());
     add_results(recipe, used, data);
     data.classes = used.known ? used.known->classes() : model.classes();
-    if (evaluation != nullptr) {
-        data.evaluation = *evaluation;
-        if (used.val) data.mistakes = report_mistakes(*used.val, evaluation->worst());
-    }
+    show_measure(evaluation, used.val.get(), data);
     data.recipe = recipe_text(recipe);
     write_report(folder_.report(), data);
 }

@@ -14,6 +14,7 @@ TEST(FileFacts, ComeBackAsTheyWereWritten) {
                     .settings = {{"classes", "2"}, {"depth", "3"}},
                     .classes = {"cat", "\"dog\"\n"},
                     .preprocessing = Preprocessing{.crop_ratio = 1, .mean = {0.1F, 0.2F, 0.3F}},
+                    .task = {"multi_label", 0.25},
                     .training = {{"recipe", "[optim]\nlr = 1e-3\n"}}};
     const FileFacts again = read_facts(facts_metadata(facts), "x");
     EXPECT_EQ(again.model, facts.model);
@@ -22,6 +23,8 @@ TEST(FileFacts, ComeBackAsTheyWereWritten) {
     EXPECT_EQ(again.classes, facts.classes);
     EXPECT_EQ(again.preprocessing, facts.preprocessing);
     EXPECT_EQ(again.training, facts.training);
+    EXPECT_EQ(again.task, facts.task);
+    EXPECT_EQ(read_facts({}, "x").task, Task());  // files of before
 }
 
 TEST(FileFacts, DescribeTheModelThatWasAskedFor) {
@@ -43,6 +46,10 @@ TEST(FileFacts, AHostileEntryIsNamed) {
         {"cait.preprocess", R"({"mean": [1, 2]})"},
         {"cait.preprocess", R"({"crop_ratio": "wide"})"},
         {"cait.preprocess", R"({"std": [1, 1, 1e999]})"},
+        {"cait.task", "nonsense"},
+        {"cait.task", R"(["multi_label"])"},
+        {"cait.task", R"({"name": "multi_label"})"},
+        {"cait.task", R"({"name": 1, "threshold": 0.5})"},
         {"cait.training", "7"}};
     for (const auto& [key, text] : entries) {
         try {

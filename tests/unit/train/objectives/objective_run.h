@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/targets/labels.h"
 #include "models/catalogue.h"
 #include "support/small_models.h"
 #include "train/recipe/objective_rows.h"
@@ -82,6 +83,11 @@ inline Batch view_batch(const std::string& kind, std::uint64_t step, std::int64_
         labels.push_back(image % kClasses);
     }
     batch.targets[kLabels] = Tensor::of({std::int64_t(batch.size)}, labels);
+    // Of several classes: all but that one.
+    std::vector<float> sets;
+    for (const std::int64_t label : labels)
+        for (std::int64_t c = 0; c < kClasses; ++c) sets.push_back(c == label ? 0.0F : 1.0F);
+    batch.targets[kLabelSets] = Tensor::of({std::int64_t(batch.size), kClasses}, sets);
     const auto add = [&](std::int64_t count, std::int64_t side) {
         ViewGroup group{.count = count, .height = side, .width = side, .pixels = {}};
         for (std::int64_t v = 0; v < count; ++v)

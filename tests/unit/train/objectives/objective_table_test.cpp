@@ -81,6 +81,11 @@ TEST_F(TwoProcesses, LearnWithClassifierAndViewsAsOneDoes) {
     expect_equal_to_one("ce_instance");
 }
 
+TEST_F(TwoProcesses, LearnSeveralLabelsAsOneDoes) {
+    if (ran_in_processes(2)) return;
+    expect_equal_to_one("multi_label");
+}
+
 class EveryObjective : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryObjective, GoingOnFromAStateIsTheSameToTheLastBit) {

@@ -117,6 +117,7 @@ TEST(BuiltinRecipes, HaveTheLossesAndTeachersOfThePapers) {
                                                     {"grafit", "grafit"},
                                                     {"grafit-cifar", "grafit"},
                                                     {"grafit-fc", "grafit"},
+                                                    {"multi-label", "multi_label"},
                                                     {"snca", "knn"},
                                                     {"rsb-a1", "bce"},
                                                     {"rsb-a2", "bce"},

@@ -33,12 +33,17 @@ TEST(Objectives, WhatALossAsksFor) {
         std::string name;
         bool views, classifier, features;
     };
-    const std::vector<Asks> all{
-        {"cross_entropy", false, true, false}, {"bce", false, true, false},
-        {"token_label", false, true, false},   {"knn", false, false, true},
-        {"instance", true, false, true},       {"grafit", true, false, true},
-        {"ce_instance", true, true, true},     {"triplet", true, false, true},
-        {"ce_triplet", true, true, true},      {"dino", true, false, true}};
+    const std::vector<Asks> all{{"cross_entropy", false, true, false},
+                                {"bce", false, true, false},
+                                {"token_label", false, true, false},
+                                {"multi_label", false, true, false},
+                                {"knn", false, false, true},
+                                {"instance", true, false, true},
+                                {"grafit", true, false, true},
+                                {"ce_instance", true, true, true},
+                                {"triplet", true, false, true},
+                                {"ce_triplet", true, true, true},
+                                {"dino", true, false, true}};
     ASSERT_EQ(all.size(), objective_rows().size());
     for (const Asks& asks : all) {
         const LossPart loss{.name = asks.name};
@@ -47,6 +52,12 @@ TEST(Objectives, WhatALossAsksFor) {
         EXPECT_EQ(asks_for(loss, &ObjectiveTerm::features), asks.features) << asks.name;
     }
     EXPECT_THROW(terms_of("granite"), UsageError);
+    Recipe recipe;
+    EXPECT_EQ(task_of(recipe), Task());
+    recipe.loss.name = "multi_label";
+    recipe.loss.threshold = 0.25;
+    EXPECT_EQ(task_of(recipe), (Task{"multi_label", 0.25}));
+    EXPECT_FALSE(asks_for(recipe.loss, &ObjectiveTerm::accuracy));
 }
 
 TEST(Objectives, EveryRowIsMadeOfTermsThatThereAre) {
