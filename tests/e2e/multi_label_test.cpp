@@ -60,7 +60,7 @@ protected:
 
     Words recipe(const std::string& run, const Words& more = {}) const {
         Words words = {"train", "multi-label", "--data",  uri("train"), "--val",    uri("val"),
-                       "--out", path(run),     "--batch", "8",          "--epochs", "20"};
+                       "--out", path(run),     "--batch", "8",          "--epochs", "40"};
         for (const char* setting :
              {"model.image_size=16", "model.patch=8", "model.dim=32", "model.depth=2",
               "model.heads=2", "model.class_layers=1", "schedule.warmup=1", "optim.lr=3e-3",
