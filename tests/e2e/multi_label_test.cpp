@@ -64,8 +64,8 @@ protected:
         for (const char* setting :
              {"model.image_size=16", "model.patch=8", "model.dim=32", "model.depth=2",
               "model.heads=2", "model.class_layers=1", "schedule.warmup=1", "optim.lr=3e-3",
-              "optim.layer_decay=1", "augment.policy=none", "augment.flip=0",
-              "augment.scale=0.9,1"}) {
+              "optim.layer_decay=1", "augment.policy=none", "augment.flip=0", "augment.scale=0.9,1",
+              "schedule.min_lr=1e-5", "schedule.warmup_lr=1e-6"}) {
             words.emplace_back("--set");
             words.emplace_back(setting);
         }
