@@ -109,20 +109,19 @@ std::string column_text(const Score& score) {
 
 void print_heads(const std::vector<HeadScore>& heads) {
     if (heads.empty()) return;
-    std::string text = fmt::format("{:<14}", "head");
-    const auto end = [&](const Score& score, const std::string& cell) {
-        text += " " + cell + (score.format == ScoreFormat::percent ? " " : "");
+    const auto print_row = [](const std::string& name, const Scores& scores, auto text_of) {
+        std::string line = fmt::format("{:<14}", name);
+        for (const Score& score : scores)
+            line += " " + text_of(score) + (&score == &scores.back() ? "" : " ");
+        print_out("{}\n", line);
     };
-    for (const Score& score : main_scores(heads.front().measure->scores()))
-        end(score,
-            fmt::format("{:>7}{}", score.title, score.format == ScoreFormat::percent ? "  " : ""));
-    text += "\n";
-    for (const auto& [name, measure] : heads) {
-        text += fmt::format("{:<14}", name);
-        for (const Score& score : main_scores(measure->scores())) end(score, column_text(score));
-        text += "\n";
-    }
-    print_out("{}", text);
+    const Scores titles = main_scores(heads.front().measure->scores());
+    print_row("head", titles, [&](const Score& score) {
+        const bool unit = score.format == ScoreFormat::percent && &score != &titles.back();
+        return fmt::format("{:>7}{}", score.title, unit ? "  " : "");
+    });
+    for (const auto& [name, measure] : heads)
+        print_row(name, main_scores(measure->scores()), column_text);
 }
 
 void print_model(const EvalArguments& arguments, const Evaluated& one) {
