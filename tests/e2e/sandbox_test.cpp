@@ -42,7 +42,7 @@ TEST(Sandbox, CanBeSwitchedOff) {
 // A word that nobody understands is met by whoever is about to enter, and before any file is read.
 TEST_F(SandboxedCommands, AllThatReadFilesEnter) {
     const std::string file = data("tiny_cait_zip.pth"), set = "folder:" + path("none");
-    const Words with{"--weights", path("none.pth")};
+    const Words with{"--weights", file};  // found before the sandbox closes
     const Variable nonsense("CAIT_SANDBOX", "perhaps");
     for (const Words& words :
          {Words{"predict", path("none.png")} + with,
