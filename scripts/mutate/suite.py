@@ -91,13 +91,15 @@ def descendants():
 
 
 def end_leftovers(mark):
-    """Ends the processes that a failed entry left behind; they carry its mark in their environment."""
-    for process in descendants():
-        try:
-            if mark.encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
-                os.kill(process, signal.SIGKILL)
-        except OSError:
-            pass  # gone
+    """Ends the processes that a failed entry left behind; they carry its mark in their environment. All are stopped
+    before the first is killed: a shell whose command is killed would go on to the next one."""
+    for sent in (signal.SIGSTOP, signal.SIGKILL):
+        for process in descendants():
+            try:
+                if mark.encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                    os.kill(process, sent)
+            except OSError:
+                pass  # gone
 
 
 def run(entry, settings, timeout):
