@@ -54,7 +54,8 @@ SplitIndices stratified_split(std::span<const std::int64_t> labels, double fract
     auto left = std::size_t(std::llround(fraction * double(labels.size())));
     for (auto& [label, samples] : by_class) {
         const double exact = fraction * double(samples.size());
-        const std::size_t whole = std::min(std::size_t(exact), samples.size() - 1);
+        const std::size_t most = samples.size() - 1, least = std::min<std::size_t>(1, most);
+        const std::size_t whole = std::clamp(std::size_t(exact), least, most);
         shares.push_back({label, std::move(samples), whole, exact - double(whole)});
         left -= std::min(left, whole);
     }

@@ -16,9 +16,11 @@ struct SplitIndices {
     std::vector<std::size_t> held_out;
 };
 
-// round(fraction * samples) are held out, divided among the classes by largest remainder; a class
-// always keeps at least one sample. Which ones is a function of the seed and of the class alone, so
-// adding a class does not move the others. Throws UsageError unless 0 < fraction < 1.
+// round(fraction * samples) are held out, divided among the classes by largest remainder, but at
+// least one of every class that has two: a class that nobody looks at would be worth nothing in a
+// validation. A class always keeps at least one sample, too. Which ones is a function of the seed
+// and of the class alone, so adding a class does not move the others. Throws UsageError unless 0 <
+// fraction < 1.
 SplitIndices stratified_split(std::span<const std::int64_t> labels, double fraction,
                               std::uint64_t seed);
 

@@ -19,6 +19,32 @@ namespace {
 
 constexpr std::size_t kMeasuredImages = 10'000;
 
+std::vector<bool> classes_with_images(const Dataset& images) {
+    std::vector<bool> found(images.classes().size(), false);
+    for (std::size_t i = 0; i < images.size(); ++i)
+        for (const std::int64_t label : images.labels(i))
+            if (label != kUnlabelled) found[std::size_t(label)] = true;
+    return found;
+}
+
+// "12 of the 48 images, held out of every class by seed 0", where that is so.
+std::string holdout_text(const Holdout& parts, const Dataset& all, const Recipe& recipe) {
+    const std::vector<bool> known = classes_with_images(all);
+    const auto classes = std::ranges::count(known, true);
+    const auto validated = std::ranges::count(classes_with_images(*parts.held_out), true);
+    const std::size_t held_out = parts.held_out->size();
+    std::string text =
+        fmt::format("{} of the {} images, held out of {} by seed {}", held_out, all.size(),
+                    validated == classes ? std::string("every class")
+                                         : fmt::format("{} of the {} classes", validated, classes),
+                    recipe.train.seed);
+    const double asked = recipe.data.holdout * double(all.size());
+    if (double(held_out) > asked + 1)
+        text += fmt::format(", {:.0f} % instead of {:g} %: at least one of each class",
+                            100 * double(held_out) / double(all.size()), 100 * recipe.data.holdout);
+    return text;
+}
+
 void hold_out_of(const Recipe& recipe, const std::optional<FilePlace>& known, TrainingData& data) {
     const double share = recipe.data.holdout;
     data.val_text = "none: nothing is held out";
@@ -32,8 +58,7 @@ void hold_out_of(const Recipe& recipe, const std::optional<FilePlace>& known, Tr
         return;
     }
     data.held_out = true;
-    data.val_text = fmt::format("{} of the {} images, held out of every class by seed {}",
-                                parts.held_out->size(), data.train->size(), seed);
+    data.val_text = holdout_text(parts, *data.train, recipe);
     data.train = parts.kept;
     data.val = parts.held_out;
 }

@@ -41,7 +41,8 @@ void bind_data(Settings& s, DataPart& p) {
               "data set for validation; empty: the other part of data.train, or what is held out "
               "of it; none: no validation");
     s.number("data.holdout", p.holdout, 0, 0.9,
-             "share of every class that is held out where data.train has no other part; 0: none");
+             "share of every class, at least one image where it has two, that is held out where "
+             "data.train has no other part; 0: none");
     s.integer("data.batch", p.batch, 1, "images per optimiser step, in all processes together");
     s.integer("data.val_batch", p.val_batch, 1, "images per step of validation");
     s.integer("data.threads", p.threads, 0, "loader threads per process; 0: as many as cores",

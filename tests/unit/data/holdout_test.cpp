@@ -47,9 +47,9 @@ TEST(Holdout, IsReadBackByNameWhateverJoinedTheData) {
     }
 }
 
-TEST(Holdout, LeavesTinyDataWhole) {
-    const Holdout parts = hold_out(std::make_shared<MemoryDataset>(4), 0.1, 1);
-    EXPECT_EQ(parts.kept->size(), 4U);
+TEST(Holdout, LeavesClassesOfOneImageWhole) {
+    const Holdout parts = hold_out(std::make_shared<MemoryDataset>(2), 0.1, 1);
+    EXPECT_EQ(parts.kept->size(), 2U);
     EXPECT_EQ(parts.held_out->size(), 0U);
 }
 

@@ -35,14 +35,26 @@ TEST(Split, KeepsTheShareOfEveryClass) {
 }
 
 TEST(Split, HandsOutRemaindersButEmptiesNoClass) {
-    // Ten classes of three: 10 % is three images, which go to three different classes.
+    // Ten classes of 15: 10 % are 15 images, one or two of each class.
     std::vector<std::int64_t> labels;
-    for (int i = 0; i < 30; ++i) labels.push_back(i / 3);
+    for (int i = 0; i < 150; ++i) labels.push_back(i / 15);
     const SplitIndices split = stratified_split(labels, 0.1, 0);
-    EXPECT_EQ(split.held_out.size(), 3U);
-    EXPECT_EQ(counts(labels, split.held_out).size(), 3U);
+    EXPECT_EQ(split.held_out.size(), 15U);
+    for (const auto& [label, count] : counts(labels, split.held_out)) EXPECT_LE(count, 2U) << label;
+    EXPECT_EQ(counts(labels, split.held_out).size(), 10U);
     EXPECT_EQ(counts(labels, stratified_split(labels, 0.99, 0).kept).size(), 10U);
     EXPECT_TRUE(stratified_split(std::vector<std::int64_t>{0, 1, 2}, 0.9, 0).held_out.empty());
+}
+
+// It used to leave classes out of a validation that was said to be of every class.
+TEST(Split, HoldsOutOneOfEveryClassThatHasTwo) {
+    // 90 of class 0, three of each of 1 to 4, two of 5, one of 6.
+    std::vector<std::int64_t> labels(90, 0);
+    for (const std::int64_t label : {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 6})
+        labels.push_back(label);
+    EXPECT_EQ(
+        counts(labels, stratified_split(labels, 0.1, 0).held_out),
+        (std::map<std::int64_t, std::size_t>{{0, 9}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}}));
 }
 
 TEST(Split, RefusesOtherFractions) {
