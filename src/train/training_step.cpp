@@ -199,6 +199,7 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
         throw Error(fmt::format("a batch of {} images: expected as many in each of {} parts", count,
                                 parts_));
     const ObjectiveBatch whole = tensors_of(batch);
+    objective_->before_batch(whole);
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
     const std::int64_t size = count / parts_;
     for (std::int64_t p = 0; p < parts_; ++p) {

@@ -161,17 +161,23 @@ at::Tensor LabelLoss::of_labels(const at::Tensor& logits, const LabelTargets& wa
             targets = targets.gt(loss_.bce_threshold).to(targets.scalar_type());
         return binary_loss(logits, targets);
     }
-    const bool plain = !wanted.mixed.defined() && !wanted.maps.defined();
-    const at::Tensor weights =
-        class_weights_.defined() ? class_weights_.to(logits.options()) : class_weights_;
-    // Not by LibTorch where classes have weights: it would divide by those of the images at hand,
-    // so that a batch in parts or in several processes had another loss than the whole.
-    if (plain && loss_.smoothing == 0 && wanted.exchanged == 0 && !weights.defined()) {
+    const bool plain = !wanted.mixed.defined() && !wanted.maps.defined() && wanted.exchanged == 0;
+    if (plain && loss_.smoothing == 0 && !is_weighted()) {
         check_shape("labels", wanted.labels, {rows});
         return at::cross_entropy_loss(logits, wanted.labels);
     }
     const at::Tensor targets = class_targets(wanted, rows);
-    return soft_cross_entropy(logits, weights.defined() ? targets * weights : targets);
+    if (!is_weighted()) return soft_cross_entropy(logits, targets);
+    // PyTorch's rule. Not by its function, which would divide by the weights of the images at hand.
+    const at::Tensor mean =
+        soft_cross_entropy(logits, targets * class_weights_.to(logits.options()));
+    if (!plain) return mean;
+    return mean / (wanted.mean_weight > 0 ? wanted.mean_weight
+                                          : weights_of(wanted.labels).mean().item<double>());
+}
+
+at::Tensor LabelLoss::weights_of(const at::Tensor& labels) const {
+    return class_weights_.to(labels.device()).index_select(0, labels);
 }
 
 // "All Tokens Matter: Token Labeling for Training Better Vision Transformers", Jiang et al. 2021

@@ -23,15 +23,18 @@ struct LabelTargets {
     // MixToken: the image at the other end of the batch has this share of what the class head sees
     // of an image. Tokens are back in their own images.
     double exchanged = 0;
+    // Of the classes' weights over the labels of the whole batch; 0: these rows are the whole.
+    double mean_weight = 0;
 };
 
 class LabelLoss {
 public:
     // Throws UsageError for settings that contradict each other, or when the model has no head for
     // the loss.
-    // `class_weights`: one per class, for cross-entropy, by which an image's term is multiplied
-    // before the mean over the images; empty: all count the same. With
-    // Mode::infer the model's joint logits are what labels are compared with, as at evaluation.
+    // `class_weights`: one per class, for cross-entropy, as the weight of PyTorch's: a mean
+    // weighted by the labels' classes, smoothed or not, but divided by the images where targets are
+    // mixed; empty: all count the same. With Mode::infer the model's joint logits are what labels
+    // are compared with, as at evaluation.
     LabelLoss(const LossPart& loss, const DistillPart& distill, const ModelSpec& model,
               const std::vector<double>& class_weights = {}, Mode mode = Mode::train);
 
@@ -44,6 +47,8 @@ public:
     LossResult operator()(const TorchTensors& outputs, const LabelTargets& targets) const;
 
     std::int64_t classes() const { return classes_; }
+    bool is_weighted() const { return class_weights_.defined(); }
+    at::Tensor weights_of(const at::Tensor& labels) const;  // [B] of their classes
 
     // The outputs of the model that training needs, for recording it.
     const std::vector<std::string>& taps() const { return taps_; }

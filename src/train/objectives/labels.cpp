@@ -33,6 +33,7 @@ LabelObjective::LabelObjective(const ObjectiveSetup& setup)
       mix_tokens_(setup.recipe.augment.mix_tokens),
       maps_(setup.data.maps),
       device_(setup.device),
+      group_(setup.group),
       loss_(part_, setup.recipe.distill, setup.model.spec(), setup.data.class_weights, setup.mode) {
     if (distillation_ == Distillation::none) return;
     const Model& model = setup.model;
@@ -47,6 +48,16 @@ std::vector<std::string> LabelObjective::notes() const {
 
 void LabelObjective::start(const Graph& network, std::span<const TrainParam> /*params*/) {
     grid_ = network.patch_grid;
+}
+
+// A batch in parts or in several processes has the loss of the whole.
+void LabelObjective::before_batch(const ObjectiveBatch& whole) {
+    if (!loss_.is_weighted() || whole.target(kLabelRows).defined()) return;
+    const at::Tensor weights = loss_.weights_of(whole.target(kLabels)).to(at::kCPU, at::kDouble);
+    at::Tensor sums =
+        at::tensor({weights.sum().item<double>(), double(weights.numel())}, at::kDouble);
+    if (group_.world() > 1) group_.all_reduce_sum(sums);
+    mean_weight_ = sums[0].item<double>() / sums[1].item<double>();
 }
 
 void LabelObjective::before_pass(EvaluateContext& context) {
@@ -65,6 +76,7 @@ LossResult LabelObjective::loss(std::span<const TorchTensors> outputs, const Obj
     LabelTargets targets;
     targets.labels = batch.target(kLabels);
     targets.mixed = batch.target(kLabelRows);
+    targets.mean_weight = mean_weight_;
     if (mix_tokens_ > 0) targets.exchanged = exchanged_share(context.token_box, grid_);
     label_tokens(batch, targets);
     if (teacher_names_classes())

@@ -17,6 +17,7 @@ public:
     Needs needs() const override { return {.passes = part_.cosub ? 2 : 1}; }
     std::vector<std::string> notes() const override;
     void start(const Graph& network, std::span<const TrainParam> params) override;
+    void before_batch(const ObjectiveBatch& whole) override;
     void before_pass(EvaluateContext& context) override;
     LossResult loss(std::span<const TorchTensors> outputs, const ObjectiveBatch& batch,
                     const EvaluateContext& context) override;
@@ -39,9 +40,11 @@ private:
     double mix_tokens_;
     std::optional<LabelMapSize> maps_;
     at::Device device_;
+    ProcessGroup& group_;
     LabelLoss loss_;
     std::unique_ptr<Teacher> teacher_;  // null without one
     Grid grid_;                         // of the network's tokens
+    double mean_weight_ = 0;            // of the batch's labels in all processes, by their classes
     Given given_;
 };
 

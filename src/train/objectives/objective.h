@@ -86,6 +86,8 @@ public:
 
     // Once, before anything else that follows, with the network and its parameters as they start.
     virtual void start(const Graph& /*network*/, std::span<const TrainParam> /*params*/) {}
+    // Before each batch, with all of it that this process has. Called by all processes.
+    virtual void before_batch(const ObjectiveBatch& /*whole*/) {}
     // Before each pass through the network.
     virtual void before_pass(EvaluateContext& /*context*/) {}
     // `outputs`: by tap, one for each group of views that it needs. Called by all processes. What

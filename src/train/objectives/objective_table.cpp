@@ -74,6 +74,10 @@ public:
         for (const auto& [term, weight] : terms_) term->start(network, params);
     }
 
+    void before_batch(const ObjectiveBatch& whole) override {
+        for (const auto& [term, weight] : terms_) term->before_batch(whole);
+    }
+
     void before_pass(EvaluateContext& context) override {
         for (const auto& [term, weight] : terms_) term->before_pass(context);
     }

@@ -91,6 +91,9 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets) {
     return -(targets * log_p).sum() / double(logits.size(0));
 }
 
+// Of the whole batch, whatever its parts have.
+at::Tensor mean_weight(const Known& known) { return (known.hot * known.weights).sum(1).mean(); }
+
 at::Tensor binary(const at::Tensor& logits, const at::Tensor& targets) {
     const at::Tensor p = 1 / (1 + (-logits).exp());
     return -(targets * p.log() + (1 - targets) * (1 - p).log()).sum() / double(logits.numel());
@@ -117,7 +120,13 @@ const std::vector<Case>& cases() {
         {"Smoothed", [](Recipe& r) { r.loss.smoothing = kSmoothing; }, false, false,
          [](const auto& z, const Known& k) { return cross_entropy(z, smoothed(k.hot)); }},
         {"Weighted", [](Recipe&) {}, false, true,
-         [](const auto& z, const Known& k) { return cross_entropy(z, k.hot * k.weights); }},
+         [](const auto& z, const Known& k) {
+             return cross_entropy(z, k.hot * k.weights) / mean_weight(k);
+         }},
+        {"SmoothedWeighted", [](Recipe& r) { r.loss.smoothing = kSmoothing; }, false, true,
+         [](const auto& z, const Known& k) {
+             return cross_entropy(z, smoothed(k.hot) * k.weights) / mean_weight(k);
+         }},
         {"MixedWeightedClipped",
          [](Recipe& r) {
              r.loss.smoothing = kSmoothing;

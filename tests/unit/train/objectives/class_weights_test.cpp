@@ -26,5 +26,72 @@ TEST(ClassWeights, AreTheInverseOfTheClassesShares) {
     EXPECT_NEAR(6 * root[0] + 2 * root[1], 8, 1e-12);  // the mean over the images is 1
 }
 
+struct WeightedCase {
+    at::Tensor logits = torch::randn({6, 3});
+    at::Tensor labels = torch::tensor({2, 0, 1, 2, 2, 0});
+    at::Tensor weights = torch::tensor({0.2F, 1.5F, 0.7F});
+
+    LossResult ours(double smoothing, const LabelTargets& targets) const {
+        LossPart part;
+        part.smoothing = smoothing;
+        const LabelLoss loss(part, {}, configure("cait_xxs24_224", {{"classes", "3"}}),
+                             {0.2F, 1.5F, 0.7F});
+        return loss({{"logits", logits}}, targets);
+    }
+    // torch.nn.functional.cross_entropy(logits, targets, weight, label_smoothing=smoothing)
+    double torchs(const at::Tensor& targets, double smoothing) const {
+        return at::cross_entropy_loss(logits, targets, weights, at::Reduction::Mean, -100,
+                                      smoothing)
+            .item<double>();
+    }
+};
+
+TEST(ClassWeights, MakeTheMeanThatPyTorchMakes) {
+    const WeightedCase one;
+    for (const double smoothing : {0.0, 0.1, 0.6}) {
+        LabelTargets targets;
+        targets.labels = one.labels;
+        EXPECT_NEAR(one.ours(smoothing, targets).total.item<double>(),
+                    one.torchs(one.labels, smoothing), 1e-6)
+            << smoothing;
+    }
+}
+
+// Mixup and CutMix make probabilities, which PyTorch weighs and divides by the images.
+TEST(ClassWeights, OfMixedLabelsAreThoseOfPyTorchsProbabilities) {
+    const WeightedCase one;
+    LabelTargets targets;
+    targets.mixed = at::softmax(torch::randn({6, 3}), 1);
+    for (const double smoothing : {0.0, 0.1})  // has been spread before images were mixed
+        EXPECT_NEAR(one.ours(smoothing, targets).total.item<double>(), one.torchs(targets.mixed, 0),
+                    1e-6);
+}
+
+// Numbers of torch.nn.functional.cross_entropy by pencil: logits of zero cost ln 3 each.
+TEST(ClassWeights, ChangeNothingWhereEveryClassCostsTheSame) {
+    WeightedCase one;
+    one.logits = torch::zeros({6, 3});
+    LabelTargets targets;
+    targets.labels = one.labels;
+    EXPECT_NEAR(one.ours(0, targets).total.item<double>(), std::log(3.0), 1e-6);
+}
+
+// Two parts of three images: each is divided by what the whole batch weighs.
+TEST(ClassWeights, OfPartsAddUpToTheWhole) {
+    const WeightedCase one;
+    LabelTargets targets;
+    targets.labels = one.labels;
+    const double whole = one.ours(0, targets).total.item<double>();
+    targets.mean_weight = one.weights.index_select(0, one.labels).mean().item<double>();
+    double sum = 0;
+    for (const std::int64_t begin : {0, 3}) {
+        WeightedCase part = one;
+        part.logits = one.logits.narrow(0, begin, 3);
+        targets.labels = one.labels.narrow(0, begin, 3);
+        sum += part.ours(0, targets).total.item<double>() / 2;
+    }
+    EXPECT_NEAR(sum, whole, 1e-6);
+}
+
 }  // namespace
 }  // namespace cait
