@@ -256,7 +256,7 @@ struct EvalPart {
 // [save]
 struct SavePart {
     std::int64_t steps = 0;       // also every so many steps; 0: at the end of epochs only
-    std::int64_t keep_every = 0;  // epochs whose checkpoint stays for good; 0: none
+    std::int64_t keep_every = 0;  // epochs whose model files stay for good; 0: none
     std::string best = "top1";    // the score that decides; with _ema: of averaged weights
     bool head = false;            // model files keep the projector
     bool operator==(const SavePart&) const = default;

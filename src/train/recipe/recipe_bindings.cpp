@@ -251,7 +251,7 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
     s.integer("save.steps", save.steps, 0,
               "also save every so many steps; 0: at the end of epochs only", kAny);
     s.integer("save.keep_every", save.keep_every, 0,
-              "keep the checkpoint of every so many epochs; 0: none");
+              "keep the model files of every so many epochs, averaged weights too; 0: none");
     bind_text(
         s, "save.best", save.best,
         "the score that decides which weights are the best: top1, top5, loss or ece, of loss.name "

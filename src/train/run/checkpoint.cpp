@@ -54,8 +54,11 @@ void CheckpointWriter::save(const TrainingStep& step, RunState& state,
     if (!ema.empty()) save_model(folder_.last_ema(), ema, state, steps_per_epoch, ema_scores_);
     const auto every = std::uint64_t(recipe_.save.keep_every);
     const bool epoch_is_over = state.position.batch == 0;
-    if (epoch_is_over && every > 0 && state.position.epoch % every == 0)
-        save_model(folder_.epoch(state.position.epoch), weights, state, steps_per_epoch, scores_);
+    if (!epoch_is_over || every == 0 || state.position.epoch % every != 0) return;
+    const std::uint64_t epoch = state.position.epoch;
+    save_model(folder_.epoch(epoch), weights, state, steps_per_epoch, scores_);
+    if (!ema.empty())
+        save_model(folder_.epoch_ema(epoch), ema, state, steps_per_epoch, ema_scores_);
 }
 
 void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& state,

@@ -12,9 +12,9 @@ class CheckpointWriter {
 public:
     CheckpointWriter(const RunFolder& folder, const Recipe& recipe, const Model& model);
 
-    // The state, the latest weights and their average; at the end of an epoch also the file that is
-    // kept for good, where it is due. Throws Error, and writes nothing, when a weight is not
-    // finite.
+    // The state, the latest weights and their average; at the end of an epoch also the files of
+    // both that are kept for good, where they are due. Throws Error, and writes nothing, when a
+    // weight is not finite.
     void save(const TrainingStep& step, RunState& state, std::uint64_t steps_per_epoch) const;
 
     void save_best(const TorchTensors& weights, const RunState& state,

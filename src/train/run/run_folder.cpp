@@ -103,4 +103,8 @@ FilePlace RunFiles::epoch(std::uint64_t number) const {
     return {folder_, fmt::format("epoch-{:04}.safetensors", number)};
 }
 
+FilePlace RunFiles::epoch_ema(std::uint64_t number) const {
+    return {folder_, fmt::format("epoch-{:04}_ema.safetensors", number)};
+}
+
 }  // namespace cait

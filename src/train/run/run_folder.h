@@ -23,7 +23,8 @@ public:
     FilePlace last() const { return {folder_, "last.safetensors"}; }
     FilePlace best() const { return {folder_, "best.safetensors"}; }
     FilePlace last_ema() const { return {folder_, "last_ema.safetensors"}; }
-    FilePlace epoch(std::uint64_t number) const;  // "epoch-0030.safetensors"
+    FilePlace epoch(std::uint64_t number) const;      // "epoch-0030.safetensors"
+    FilePlace epoch_ema(std::uint64_t number) const;  // "epoch-0030_ema.safetensors"
     // The images that are held out for validation, where some are.
     FilePlace holdout() const { return {folder_, kHoldout}; }
     FolderPtr tensorboard() const { return folder_->make_below("tensorboard"); }

@@ -237,6 +237,8 @@ TEST_F(TrainerByHand, LogsLossAndRateOfEveryStepAndMovesBothAlongTheirCurves) {
         EXPECT_NEAR(val[e - 1].values.at(metric::kLoss), validation_loss(p), kNear) << e;
         EXPECT_NEAR(val[e - 1].values.at("loss_ema"), validation_loss(average), kNear) << e;
         expect_head("epoch-000" + std::to_string(e) + ".safetensors", hand.heads[e * kSteps - 1]);
+        expect_head("epoch-000" + std::to_string(e) + "_ema.safetensors",
+                    hand.averages[e * kSteps - 1]);
     }
     expect_head("last.safetensors", hand.heads.back());
     expect_head("last_ema.safetensors", hand.averages.back());
