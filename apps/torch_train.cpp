@@ -175,6 +175,10 @@ void find_lr(const TrainArguments& arguments) {
     write_text(base + ".csv", table);
     print_out("the loss falls fastest at a rate of {:.1e} and is lowest at {:.1e}\n",
               finding.fastest, finding.lowest);
+    if (!finding.is_clear)
+        print_error(
+            "note: the loss scatters so much from batch to batch that this may be chance; a larger "
+            "--batch, or another --set train.seed, tells\n");
     print_out("try --lr {:.1e}; drawn in {}.svg, numbers in {}.csv\n", finding.recipe_lr, base,
               base);
 }

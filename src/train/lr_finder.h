@@ -13,18 +13,20 @@
 namespace cait {
 
 struct LrFinding {
-    std::vector<LrPoint> points;  // by rising rate, with the mean loss of the latest steps
-    double fastest = 0;           // the rate at which the loss falls fastest
+    std::vector<LrPoint> points;  // by rising rate, each with the mean loss of its neighbours
+    double fastest = 0;           // in the middle of the stretch in which the loss falls fastest
     double lowest = 0;            // the rate at which the loss is lowest
     double recipe_lr = 0;  // optim.lr for the fastest, where the recipe scales it by the batch
+    bool is_clear = true;  // false: the losses scatter so much that the fall may be chance
 };
 
 // Throws as train() does. The observer gets notes and steps; the folder is not touched.
 LrFinding find_learning_rate(const Recipe& recipe, const TrainOptions& options,
                              const WorldInfo& world = {});
 
-// What the points say; apart from the run, so that it can be tried. Throws Error when there are too
-// few of them or the loss never falls.
+// What the losses of single steps say; apart from the run, so that it can be tried. The first ones
+// do not count, nor does what comes after the lowest. Throws Error when there are too few of them
+// or the loss never falls.
 LrFinding judge_rates(std::vector<LrPoint> points);
 
 }  // namespace cait

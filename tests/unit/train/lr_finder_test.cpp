@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/philox.h"
 #include "cait/error.h"
 
 namespace cait {
@@ -27,6 +28,49 @@ TEST(LrFinder, TakesTheRateAtWhichTheLossFallsFastest) {
     EXPECT_LT(finding.fastest, 3e-3);
     EXPECT_GT(finding.lowest, finding.fastest);
     EXPECT_EQ(finding.points.size(), valley().size());
+}
+
+// What a run sees: a hundred batches of a loss that falls from 1e-3 on, and their scatter.
+std::vector<LrPoint> noisy(std::uint64_t seed, double noise, double fall = 1) {
+    RandomStream random(seed, "losses");
+    std::vector<LrPoint> points;
+    for (int i = 0; i < 100; ++i) {
+        const double exponent = -7 + 7.0 * i / 99;
+        const double loss = 2.3 - fall / (1 + std::exp(-4 * (exponent + 2.5))) +
+                            std::exp(4 * (exponent + 0.7)) + noise * double(random.normal());
+        if (loss > 5) break;
+        points.push_back({std::pow(10, exponent), loss});
+    }
+    return points;
+}
+
+// It used to name one of the first rates, where the loss had fallen from one batch to the next by
+// chance.
+TEST(LrFinder, TakesNoScatterForAFall) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        const LrFinding finding = judge_rates(noisy(seed, 0.2));
+        EXPECT_GT(finding.fastest, 1e-4) << seed;
+        EXPECT_LT(finding.fastest, 5e-2) << seed;
+        EXPECT_GT(finding.lowest, finding.fastest) << seed;
+    }
+}
+
+TEST(LrFinder, LeavesTheFirstStepsOutHoweverSteepTheyFall) {
+    std::vector<LrPoint> points = noisy(1, 0.01);
+    for (std::size_t i = 0; i < 8; ++i) points[i].loss += 8 - double(i);
+    EXPECT_GT(judge_rates(points).fastest, 1e-4);
+}
+
+TEST(LrFinder, SaysWhetherTheFallIsClear) {
+    EXPECT_TRUE(judge_rates(noisy(0, 0.05)).is_clear);
+    int clear = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        try {
+            clear += judge_rates(noisy(seed, 0.2, 0)).is_clear;
+        } catch (const Error&) {  // no fall at all, as it should be
+        }
+    }
+    EXPECT_LE(clear, 3);
 }
 
 TEST(LrFinder, SaysWhenThereIsNothingToFind) {
