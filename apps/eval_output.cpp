@@ -6,6 +6,7 @@
 
 #include "data.h"
 #include "eval.h"
+#include "evaluate/accuracy_interval.h"
 #include "evaluate/scores.h"
 #include "output.h"
 #include "progress.h"
@@ -132,9 +133,12 @@ void print_model(const EvalArguments& arguments, const Evaluated& one) {
     std::erase_if(shown, [](const ShownScore& score) { return !score.score.main; });
     std::size_t width = 7;
     for (const ShownScore& score : shown) width = std::max(width, score.score.title.size());
-    for (const auto& [score, remark] : shown)
-        print_out("{:<{}} {}{}{}\n", score.title, width, column_text(score),
-                  remark.empty() ? "" : "  ", remark);
+    for (const auto& [score, remark] : shown) {
+        std::string line = fmt::format("{:<{}} {}", score.title, width, column_text(score));
+        for (const std::string& text : {interval_text(score, measure.images()), remark})
+            if (!text.empty()) line += "  " + text;
+        print_out("{}\n", line);
+    }
     print_out("{:<{}} {:>7}    in {}, {:.1f}/s{}\n", "images", width, measure.images(),
               duration_text(one.seconds), rate_of(one),
               one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));

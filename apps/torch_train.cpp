@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "evaluate/accuracy_interval.h"
 #include "evaluate/scores.h"
 #include "model_arguments.h"
 #include "output.h"
@@ -50,20 +51,24 @@ std::string watched_text(const std::map<std::string, double>& watched, const cha
     return text;
 }
 
-// "top-1 75.31 %, top-5 92.10 %, loss 1.0421"
-std::string scores_text(const Scores& scores) {
+// "top-1 75.00 % (95 % interval 53.1 to 88.8 %), top-5 92.10 %, loss 1.0421", the interval where
+// there are few images.
+std::string scores_text(const Scores& scores, std::size_t images) {
     std::vector<std::string> texts;
-    for (const cait::Score& score : main_scores(scores))
-        texts.push_back(fmt::format("{} {}", score.title, score_text(score)));
+    for (const cait::Score& score : main_scores(scores)) {
+        const std::string interval = interval_text(score, images);
+        texts.push_back(fmt::format("{} {}{}", score.title, score_text(score),
+                                    interval.empty() ? "" : fmt::format(" ({})", interval)));
+    }
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string epoch_line(const EpochReport& report) {
+std::string epoch_line(const EpochReport& report, std::size_t val_images) {
     std::string line = fmt::format("epoch {}/{}: train loss {:.4f}", report.epoch + 1,
                                    report.epochs, report.train_loss);
     if (report.has_accuracy) line += fmt::format(", accuracy {}", percent(report.train_accuracy));
     line += watched_text(report.watched, ", ");
-    if (report.val) line += "; val " + scores_text(*report.val);
+    if (report.val) line += "; val " + scores_text(*report.val, val_images);
     if (report.val_ema) {
         const cait::Score& first = report.val_ema->front();
         line += fmt::format("; averaged {} {}", first.title, score_text(first));
@@ -99,6 +104,11 @@ void print_header(const RunFacts& f) {
 // One bar per epoch, one line when it is over.
 class TrainDisplay {
 public:
+    void start(const RunFacts& facts) {
+        print_header(facts);
+        val_images_ = facts.val_images;
+    }
+    std::size_t val_images() const { return val_images_; }
     void step(const StepReport& report) {
         if (!bar_) bar_.emplace(fmt::format("epoch {}/{}", report.epoch + 1, report.epochs), "");
         bar_->update(report.batch, report.batches,
@@ -116,18 +126,19 @@ public:
     void epoch(const EpochReport& report) {
         bar_.reset();
         evaluation_.reset();
-        print_out("{}\n", epoch_line(report));
+        print_out("{}\n", epoch_line(report, val_images_));
         flush_out();
     }
 
 private:
     std::optional<Progress> bar_, evaluation_;
+    std::size_t val_images_ = 0;
 };
 
 TrainObserver observer_of(TrainDisplay& display) {
     TrainObserver observer;
     observer.note = [](const std::string& text) { print_error("note: {}\n", text); };
-    observer.start = print_header;
+    observer.start = [&](const RunFacts& facts) { display.start(facts); };
     observer.step = [&](const StepReport& report) { display.step(report); };
     observer.evaluating = [&](std::size_t done, std::size_t total) {
         display.evaluating(done, total);
@@ -197,17 +208,18 @@ void enter_sandbox_of_a_run(const TrainArguments& arguments) {
 }
 
 // The final epoch first: it is the one that nobody chose.
-void print_results(const TrainArguments& arguments, const TrainOutcome& outcome) {
+void print_results(const TrainArguments& arguments, const TrainOutcome& outcome,
+                   std::size_t val_images) {
     const std::string& folder = arguments.folder;
     if (!outcome.final_epoch || !outcome.best_epoch) {
         print_out("weights {0}/last.safetensors, report {0}/report.html\n", folder);
         return;
     }
     print_out("final epoch {:g}: {}\n", outcome.final_epoch->epoch,
-              scores_text(outcome.final_epoch->scores));
+              scores_text(outcome.final_epoch->scores, val_images));
     print_out("best epoch {:g}, chosen on the validation set by {}: {}\n",
               outcome.best_epoch->epoch, arguments.recipe.save.best,
-              scores_text(outcome.best_epoch->scores));
+              scores_text(outcome.best_epoch->scores, val_images));
     print_out(
         "weights {0}/last.safetensors (final), {0}/best.safetensors (best), report "
         "{0}/report.html\n",
@@ -268,7 +280,7 @@ int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     }
     if (!outcome.collapse.empty())
         print_error("warning: the run has collapsed: {}\n", outcome.collapse);
-    print_results(arguments, outcome);
+    print_results(arguments, outcome, display.val_images());
     if (!outcome.classifies)
         print_out(
             "the class head does not know the data's classes, the features do: judge them with "
