@@ -82,6 +82,19 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+// What happens to the images that do not fill a batch; empty where there are none.
+std::string last_batch_text(const RunFacts& f) {
+    std::string text;
+    if (f.last_batch > 0 && f.last_batch != std::size_t(f.batch))
+        text = fmt::format("the last batch of an epoch has {}",
+                           count_of(f.last_batch, "image", "images"));
+    if (f.left_out > 0)
+        text += fmt::format("{}{} of each epoch left out, others each time{}",
+                            text.empty() ? "" : "; ", count_of(f.left_out, "image", "images"),
+                            text.empty() ? " (data.last_batch=drop)" : "");
+    return text;
+}
+
 // What the run is going to do, in a few lines before it starts.
 void print_header(const RunFacts& f) {
     print_out("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
@@ -93,6 +106,8 @@ void print_header(const RunFacts& f) {
     print_out("steps    {} epochs of {}, batch {}{}, learning rate up to {:.3g}\n", f.epochs,
               f.steps_per_epoch, f.batch, f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "",
               f.lr);
+    if (const std::string text = last_batch_text(f); !text.empty())
+        print_out("         {}\n", text);
     print_out("machine  {}, {}, {}{}{}\n", f.precision, f.isa,
               count_of(std::size_t(f.threads), "thread", "threads"),
               f.processes > 1 ? fmt::format(" in each of {} processes", f.processes) : "",

@@ -16,13 +16,19 @@ namespace cait {
 
 namespace {
 
+// What all processes have of an epoch.
+std::size_t uses_per_epoch(const SamplerOptions& o) {
+    constexpr std::size_t kRounding = 256;  // DeiT's, whatever the batch is
+    return o.repeats == 1 || o.size < kRounding ? o.size : o.size / kRounding * kRounding;
+}
+
 std::size_t samples_per_epoch(const SamplerOptions& o) {
-    if (o.repeats > 1) {
-        constexpr std::size_t kRounding = 256;  // DeiT's, whatever the batch is
-        return (o.size < kRounding ? o.size : o.size / kRounding * kRounding) / o.world;
-    }
+    const std::size_t even = uses_per_epoch(o) / o.world;
+    if (o.tail == Tail::last) return o.pairs ? even / 2 * 2 : even;
+    if (o.repeats > 1) return even;
     switch (o.tail) {
-        case Tail::drop: return o.size / o.world;
+        case Tail::drop:
+        case Tail::last: return even;
         case Tail::keep: return (o.size - std::min(o.size, o.rank) + o.world - 1) / o.world;
         case Tail::wrap: return (o.size + o.world - 1) / o.world;
     }
@@ -50,6 +56,9 @@ void check(const SamplerOptions& o) {
     if (o.batch == 0) fail("batch: expected at least 1, found 0");
     if (o.world == 0 || o.rank >= o.world)
         fail(fmt::format("expected rank below world, found rank {} of {}", o.rank, o.world));
+    if (o.pairs && o.batch % 2 != 0)
+        fail(
+            fmt::format("batch: expected an even number of images per process, found {}", o.batch));
     if (o.repeats == 0) fail("repeats: expected at least 1, found 0");
     if (o.window == 0) fail("window: expected at least 1, found 0");
     if (!o.stretches.empty() && (o.stretches.front() != 0 || !std::ranges::is_sorted(o.stretches) ||
@@ -61,7 +70,10 @@ void check(const SamplerOptions& o) {
 
 Pick EpochOrder::operator[](std::size_t position) const {
     // All processes deal from the one list order[0], order[0], … (repeats times), order[1], …
-    const std::size_t dealt = (rank_ + position * world_) % (order_.size() * repeats_);
+    const std::size_t first = position / batch_ * batch_;  // of its batch
+    const std::size_t items = std::min(batch_, size_ - std::min(first, size_));
+    const std::size_t dealt =
+        (first * deal_.world + deal_.place(position - first, items)) % (order_.size() * repeats_);
     return {order_[dealt / repeats_], dealt % repeats_};
 }
 
@@ -82,11 +94,21 @@ std::size_t Sampler::batch_size(std::uint64_t batch) const {
     return std::min(options_.batch, epoch_size_ - std::min(first, epoch_size_));
 }
 
+std::size_t Sampler::last_batch() const {
+    return batches_ == 0 ? 0 : batch_size(batches_ - 1) * options_.world;
+}
+
+std::size_t Sampler::left_out() const {
+    if (batches_ == 0) return uses_per_epoch(options_);
+    const std::size_t used = (batches_ - 1) * options_.batch * options_.world + last_batch();
+    return uses_per_epoch(options_) - std::min(used, uses_per_epoch(options_));
+}
+
 std::shared_ptr<const EpochOrder> Sampler::order(std::uint64_t epoch) const {
     const auto result = std::make_shared<EpochOrder>();
     result->size_ = epoch_size_;
-    result->rank_ = options_.rank;
-    result->world_ = options_.world;
+    result->batch_ = options_.batch;
+    result->deal_ = {options_.rank, options_.world, options_.pairs};
     result->repeats_ = options_.repeats;
     std::vector<std::uint32_t>& order = result->order_;
     RandomStream random(options_.seed, stable_hash("epoch order") + epoch);

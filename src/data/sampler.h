@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "base/philox.h"
+#include "data/deal.h"
 
 namespace cait {
 
 // What happens to the samples that do not fill a batch, or do not divide among the processes.
 enum class Tail {
     drop,  // whole batches only, as many in every process (training)
+    last,  // as drop, and then what is left, in a smaller batch; as many in every process
     keep,  // every sample exactly once; processes may differ by one sample (evaluation)
     wrap,  // as many in every process, filled up from the start of the order
 };
@@ -25,6 +27,7 @@ struct SamplerOptions {
     bool shuffle = true;
     std::size_t rank = 0;
     std::size_t world = 1;
+    bool pairs = false;  // see Deal; a batch of each process is even then
     // Repeated augmentation (Hoffer et al. 2020), as DeiT does it: each image that is drawn comes
     // `repeats` times in a row, dealt out to the processes in turn, and an epoch ends after
     // floor(size // 256 * 256 / world) of them (size below 256: size / world).
@@ -77,7 +80,8 @@ private:
     friend class Sampler;
     std::vector<std::uint32_t> order_;  // of the whole data set; all processes have the same
     std::size_t size_ = 0;
-    std::size_t rank_ = 0, world_ = 1, repeats_ = 1;
+    std::size_t batch_ = 1, repeats_ = 1;
+    Deal deal_;
 };
 
 class Sampler {
@@ -88,6 +92,10 @@ public:
     std::size_t epoch_size() const noexcept { return epoch_size_; }  // samples of this process
     std::size_t batches() const noexcept { return batches_; }        // of this process, per epoch
     std::size_t batch_size(std::uint64_t batch) const;               // the last may be smaller
+    std::size_t last_batch() const;  // images of the last one, in all processes together
+    // Of an epoch, in all processes together, in no batch: others in each epoch where it is
+    // shuffled.
+    std::size_t left_out() const;
     const SamplerOptions& options() const noexcept { return options_; }
 
     // O(size), for one epoch at a time.

@@ -47,6 +47,11 @@ void fit_batch(RunPlan& plan) {
     if (batch % world != 0)
         throw UsageError(fmt::format(
             "data.batch: expected a multiple of the {} processes, found {}", world, batch));
+    if (mixes(plan.recipe.augment) && batch / world % 2 != 0)
+        throw UsageError(fmt::format(
+            "data.batch: expected an even number of images in each of {} processes, as images are "
+            "mixed in pairs, found {} of {}",
+            world, batch / world, batch));
     const std::int64_t parts = std::max<std::int64_t>(1, plan.recipe.optim.accumulate);
     if (batch / world % parts != 0)
         throw UsageError(fmt::format(
@@ -234,7 +239,10 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     if (std::string note = fit_views_to_model(plan.recipe); !note.empty())
         plan.notes.push_back(std::move(note));
     plan.size = plan.model.spec().architecture->common().image_size;
-    plan.steps_per_epoch = training_sampler(plan.recipe, *plan.data.train, plan.place).batches();
+    const Sampler sampler = training_sampler(plan.recipe, *plan.data.train, plan.place);
+    plan.steps_per_epoch = sampler.batches();
+    plan.last_batch = sampler.last_batch();
+    plan.left_out = sampler.left_out();
     plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
     plan.data.tokens = record(plan.model.spec()).patch_grid;
     plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
@@ -262,6 +270,8 @@ RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& 
             .epochs = plan.epochs,
             .steps_per_epoch = plan.steps_per_epoch,
             .batch = recipe.data.batch,
+            .last_batch = plan.last_batch,
+            .left_out = plan.left_out,
             .parts = parts,
             .lr = lr,
             .threads = at::get_num_threads(),

@@ -25,6 +25,7 @@ struct RunPlan {
     std::unique_ptr<TrainingStep> step;
     std::optional<MemoryForecast> memory;  // none on other devices than the CPU
     std::uint64_t steps_per_epoch = 0, epochs = 0;
+    std::size_t last_batch = 0, left_out = 0;  // images of an epoch: in its last step, in none
     std::vector<std::string> notes;  // for people: what was decided and why
 };
 

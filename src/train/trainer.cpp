@@ -254,7 +254,7 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
         state_.skipped_in_a_row = 0;
         EpochTotals& totals = state_.totals;
         ++totals.steps;
-        totals.loss += result.loss;
+        totals.loss += result.loss * (result.images / double(recipe().data.batch));
         totals.correct += result.correct;
         totals.images += std::uint64_t(result.images);
         totals.data_seconds += data_seconds;
@@ -269,12 +269,12 @@ void TrainingRun::record_step(double lr) {
     if (!records_) return;
     const EpochTotals& totals = state_.totals;
     const std::uint64_t in_epoch = (state_.step - 1) % plan_.steps_per_epoch + 1;
-    const double steps = double(std::max<std::uint64_t>(totals.steps, 1));
+    const double mean_loss = totals.mean_loss(recipe().data.batch);
     if (in_epoch % record_every_ == 0 || in_epoch == plan_.steps_per_epoch) {
         std::map<std::string, double> parts = parts_;
         // Of the whole epoch, whether or not the run was stopped in it.
         if (in_epoch == plan_.steps_per_epoch) {
-            parts[metric::kEpochLoss] = totals.loss / steps;
+            parts[metric::kEpochLoss] = mean_loss;
             if (has_accuracy())
                 parts[metric::kEpochTop1] =
                     totals.images == 0 ? 0 : totals.correct / double(totals.images);
@@ -289,7 +289,7 @@ void TrainingRun::record_step(double lr) {
          .epochs = plan_.epochs,
          .batch = in_epoch,
          .batches = plan_.steps_per_epoch,
-         .loss = totals.loss / steps,
+         .loss = mean_loss,
          .accuracy = totals.images == 0 ? 0 : totals.correct / double(totals.images),
          .has_accuracy = has_accuracy(),
          .watched = watched_of(parts_),
@@ -353,7 +353,7 @@ void TrainingRun::end_epoch() {
     EpochReport report{.epoch = done - 1, .epochs = plan_.epochs};
     const EpochTotals totals = state_.totals;
     if (totals.steps > 0) {
-        report.train_loss = totals.loss / double(totals.steps);
+        report.train_loss = totals.mean_loss(recipe().data.batch);
         report.train_accuracy = totals.correct / double(totals.images);
         report.seconds = totals.seconds;
         report.images_per_second = double(totals.images) / totals.seconds;

@@ -128,14 +128,16 @@ Sampler training_sampler(const Recipe& recipe, const Dataset& train, const Loade
     if (batch % place.world != 0)
         throw UsageError(fmt::format(
             "data.batch: expected a multiple of the {} processes, found {}", place.world, batch));
+    const Deal deal = deal_of(recipe, place.rank, place.world);
     return Sampler({.size = train.size(),
                     .batch = batch / place.world,
                     .seed = std::uint64_t(recipe.train.seed),
                     .shuffle = true,
-                    .rank = place.rank,
-                    .world = place.world,
+                    .rank = deal.rank,
+                    .world = deal.world,
+                    .pairs = deal.pairs,
                     .repeats = std::size_t(recipe.data.repeats),
-                    .tail = Tail::drop,
+                    .tail = recipe.data.last_batch == LastBatch::keep ? Tail::last : Tail::drop,
                     .stretches = train.stretches()});
 }
 
@@ -162,7 +164,8 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
-    if (mixup.active()) options.mix = batch_mixing(recipe, mixup, size, place.rank);
+    if (mixup.active())
+        options.mix = batch_mixing(recipe, mixup, size, deal_of(recipe, place.rank, place.world));
     options.targets = training_targets(recipe, data);
     Sampler sampler = training_sampler(recipe, *data.train, place);
     if (recipe.views.name != ViewsKind::none)

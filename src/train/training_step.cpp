@@ -14,6 +14,7 @@
 #include "train/bad_tensor.h"
 #include "train/objectives/objective_table.h"
 #include "train/optim/clip.h"
+#include "train/recipe/batch_mixing.h"
 #include "train/torch/convert.h"
 
 namespace cait {
@@ -75,7 +76,7 @@ TorchTensors target_tensors(const Targets& targets, at::Device device) {
 // A slice of the batch: what goes through the network at once.
 struct TrainingStep::Part {
     ObjectiveBatch batch;
-    std::uint64_t first_image = 0;  // in the batch of all processes
+    std::uint64_t first_image = 0;  // of this process's
     std::int64_t images = 0;        // of all parts of this process
 };
 
@@ -130,7 +131,7 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     context.seed = std::uint64_t(recipe_.train.seed);
     context.step = step;
     context.first_image = part.first_image;
-    context.image_stride = std::uint64_t(group_.world());
+    context.deal = deal_of(recipe_, std::size_t(group_.rank()), std::size_t(group_.world()));
     context.pass_rows = std::uint64_t(part.batch.size());
     context.pass_images = std::uint64_t(part.images);
     context.memory = memory_;
@@ -153,7 +154,7 @@ LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
         outputs.push_back(network_->run(pixels_of(views), by_name_, pass));
         if (!needs_.every_view) break;
         // Stochastic depth has numbers for each view of each image.
-        pass.first_image += std::uint64_t(views.count) * pass.pass_images * pass.image_stride;
+        pass.passes_before += std::uint64_t(views.count);
     }
     return objective_->loss(outputs, part.batch, context);
 }
@@ -195,30 +196,29 @@ void TrainingStep::average_parts(StepResult& result) {
 
 at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult& result) {
     const auto count = std::int64_t(batch.size);
-    if (count % parts_ != 0)
-        throw Error(fmt::format("a batch of {} images: expected as many in each of {} parts", count,
-                                parts_));
     const ObjectiveBatch whole = tensors_of(batch);
     objective_->before_batch(whole);
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
-    const std::int64_t size = count / parts_;
-    for (std::int64_t p = 0; p < parts_; ++p) {
-        const std::int64_t begin = p * size;
-        const Part part{.batch = parts_ == 1 ? whole : slice(whole, begin, size),
-                        .first_image = std::uint64_t(begin * group_.world() + group_.rank()),
+    // The last batch of an epoch may be smaller, and then its last part.
+    const std::int64_t most = (count + parts_ - 1) / parts_;
+    for (std::int64_t begin = 0; begin < count; begin += most) {
+        const std::int64_t size = std::min(most, count - begin);
+        const double parts = double(count) / double(size);  // if all were like this one
+        const Part part{.batch = size == count ? whole : slice(whole, begin, size),
+                        .first_image = std::uint64_t(begin),
                         .images = count};
         Stopwatch watch;
         const LossResult loss = forward(part, step);
         if (result.first_bad.empty() && !is_finite(loss.total.detach()))
             result.first_bad = find_bad(part, step);
-        sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / double(parts_);
+        sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / parts;
         if (loss.correct.defined()) sums[1] += loss.correct.to(at::kCPU, at::kDouble);
         if (needs_.logs_parts)
             for (const auto& [name, value] : loss.parts)
-                result.parts[name] += value.item<double>() / double(parts_);
+                result.parts[name] += value.item<double>() / parts;
         result.forward_seconds += watch.lap();
-        if (sync_) sync_->set_enabled(p + 1 == parts_);
-        (loss.total / double(parts_)).backward();
+        if (sync_) sync_->set_enabled(begin + size == count);
+        (loss.total / parts).backward();
         result.backward_seconds += watch.lap();
     }
     sums[2] += double(count);

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "e2e/tiny_models.h"
 #include "e2e/train_run.h"
 
 namespace cait::e2e {
@@ -14,10 +15,24 @@ using testing::HasSubstr;
 
 class TrainProcesses : public TrainRun {
 protected:
-    // Without what draws per process: a mix is made within each process's own batch.
-    Words steps(const std::string& run, int processes) const {
-        return recipe(run, {"--epochs", "2", "--set", "optim.lr=1e-3", "--set",
-                            "model.drop_path=0.2", "--nproc", std::to_string(processes)});
+    Words steps(const std::string& run, int processes, const Words& more = {}) const {
+        return recipe(run, Words{"--epochs", "2", "--set", "optim.lr=1e-3", "--set",
+                                 "model.drop_path=0.2", "--nproc", std::to_string(processes)} +
+                               more);
+    }
+
+    // That two processes train what one trains.
+    void expect_equal(const Words& more = {}) const {
+        for (const int processes : {1, 2}) {
+            const Finished run = cait(steps(std::to_string(processes), processes, more));
+            ASSERT_EQ(run.status, 0) << run.err;
+        }
+        const std::vector<float> a = weights("1"), b = weights("2");
+        ASSERT_EQ(a.size(), b.size());
+        ASSERT_FALSE(a.empty());
+        float most = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+        EXPECT_LT(most, 1e-5F);  // after 12 steps
     }
 
     std::vector<float> weights(const std::string& run) const {
@@ -32,17 +47,20 @@ protected:
     }
 };
 
-TEST_F(TrainProcesses, TwoWithHalfTheBatchEqualOne) {
-    const Finished one = cait(steps("one", 1));
-    ASSERT_EQ(one.status, 0) << one.err;
-    const Finished two = cait(steps("two", 2));
-    ASSERT_EQ(two.status, 0) << two.err;
-    const std::vector<float> a = weights("one"), b = weights("two");
-    ASSERT_EQ(a.size(), b.size());
-    ASSERT_FALSE(a.empty());
-    float most = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-    EXPECT_LT(most, 1e-5F);  // after 12 steps
+TEST_F(TrainProcesses, TwoWithHalfTheBatchEqualOne) { expect_equal(); }
+
+// Pairs and shares used to be drawn in each process.
+TEST_F(TrainProcesses, TwoMixTheImagesThatOneMixes) {
+    expect_equal({"--set", "augment.mixup=0.8", "--set", "augment.cutmix=1", "--set",
+                  "augment.mix_mode=elem"});
+}
+
+// The weights of rare classes are those of the whole batch, and so is a smaller last one.
+TEST_F(TrainProcesses, TwoWeighClassesAndKeepTheLastBatchAsOneDoes) {
+    for (int i = 4; i < 16; ++i)
+        std::filesystem::remove(folder_ / fmt::format("train/red/{}.png", i));
+    expect_equal({"--batch", "16", "--set", "data.last_batch=keep", "--set",
+                  "loss.class_weights=inverse", "--set", "loss.smoothing=0.1"});
 }
 
 TEST_F(TrainProcesses, ADeadRankEndsTheOthersAndTheRunGoesOn) {
@@ -70,6 +88,10 @@ TEST_F(TrainProcesses, ABatchThatDoesNotDivideIsRefused) {
     const Finished run = cait(recipe("run", {"--batch", "9", "--nproc", "2"}));
     EXPECT_EQ(run.status, 2);
     EXPECT_THAT(run.err, HasSubstr("data.batch"));
+    const Finished odd =
+        cait(recipe("run", {"--batch", "6", "--nproc", "2", "--set", "augment.mixup=0.8"}));
+    EXPECT_EQ(odd.status, 2);
+    EXPECT_THAT(odd.err, HasSubstr("expected an even number of images in each of 2 processes"));
 }
 
 }  // namespace

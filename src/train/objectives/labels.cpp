@@ -64,7 +64,8 @@ void LabelObjective::before_pass(EvaluateContext& context) {
     if (given_.token_box) {
         context.token_box = given_.token_box(context.step);
     } else if (mix_tokens_ > 0) {
-        // One box for all images that go through the network at once, as in the official code.
+        // One box for all images that go through the network at once, as in the official code;
+        // the same in all processes.
         RandomStream random(context.seed,
                             stable_hash("mix_tokens") ^ (context.step << 24) ^ context.first_image);
         context.token_box = draw_token_box(mix_tokens_, grid_, random);

@@ -8,14 +8,19 @@
 #include "base/image_size.h"
 #include "data/augment/mixup.h"
 #include "data/batch.h"
+#include "data/deal.h"
 #include "train/recipe/recipe.h"
 
 namespace cait {
 
+// How images are dealt to the processes: pairs stay together where the recipe mixes them.
+Deal deal_of(const Recipe& recipe, std::size_t rank, std::size_t world);
+
 // How the images of a batch are mixed; no draws once the recipe has switched mixing off. A function
-// of the recipe's seed, the batch's size and place in the run and `rank` alone.
+// of the recipe's seed and the place of the batch in the run, drawn for the batch that all
+// processes share: `deal` says which of its images are in this one.
 std::function<std::vector<MixDraw>(const Batch&)> batch_mixing(const Recipe& recipe,
                                                                const Mixup& mixup, ImageSize size,
-                                                               std::size_t rank = 0);
+                                                               const Deal& deal = {});
 
 }  // namespace cait

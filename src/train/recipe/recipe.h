@@ -26,12 +26,15 @@ struct ModelPart {
     bool operator==(const ModelPart&) const = default;
 };
 
+enum class LastBatch { drop, keep };
+
 // [data]
 struct DataPart {
     std::string train;         // data set names, as `cait data` takes them
     std::string val;           // empty: the other part of `train`, or what is held out of it
     double holdout = 0.1;      // share that is held out where `train` has no other part
     std::int64_t batch = 128;  // images per optimiser step in all processes together
+    LastBatch last_batch = LastBatch::drop;  // of an epoch, where the images do not fill it
     std::int64_t val_batch = 256;
     std::int64_t threads = 0;    // loader threads per process; 0: as many as cores
     std::int64_t repeats = 1;    // repeated augmentation

@@ -44,6 +44,10 @@ void bind_data(Settings& s, DataPart& p) {
              "share of every class, at least one image where it has two, that is held out where "
              "data.train has no other part; 0: none");
     s.integer("data.batch", p.batch, 1, "images per optimiser step, in all processes together");
+    s.choice("data.last_batch", p.last_batch,
+             {{"drop", LastBatch::drop}, {"keep", LastBatch::keep}},
+             "the images at the end of an epoch that do not fill a batch: left out, or a smaller "
+             "batch");
     s.integer("data.val_batch", p.val_batch, 1, "images per step of validation");
     s.integer("data.threads", p.threads, 0, "loader threads per process; 0: as many as cores",
               1024);

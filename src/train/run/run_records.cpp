@@ -68,6 +68,7 @@ RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
                        const Recipe& recipe)
     : folder_(folder),
       has_accuracy_(asks_for(recipe.loss, &ObjectiveTerm::accuracy)),
+      batch_(recipe.data.batch),
       log_(open_log(folder, resume, step)),
       tensorboard_(folder.tensorboard()) {
     if (resume)
@@ -92,13 +93,12 @@ void RunRecords::log_note(const RunState& state, double epoch, const std::string
 
 void RunRecords::train(const RunState& state, double epoch, double lr, const EpochTotals& sums,
                        const std::map<std::string, double>& parts) {
-    const double steps = double(std::max<std::uint64_t>(sums.steps, 1));
     const double known =
         sums.data_seconds + sums.forward_seconds + sums.backward_seconds + sums.optimizer_seconds;
     MetricsRecord record{.kind = "train",
                          .step = std::int64_t(state.step),
                          .epoch = epoch,
-                         .values = {{metric::kLoss, sums.loss / steps},
+                         .values = {{metric::kLoss, sums.mean_loss(batch_)},
                                     {metric::kLr, lr},
                                     {metric::kImagesPerSecond,
                                      sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},

@@ -42,6 +42,7 @@ private:
 
     const RunFolder& folder_;
     bool has_accuracy_;  // of training
+    std::int64_t batch_;
     MetricsLog log_;
     TensorBoardWriter tensorboard_;
     std::vector<std::string> notes_;

@@ -17,13 +17,18 @@ namespace cait {
 struct EpochTotals {
     std::uint64_t steps = 0;
     std::uint64_t images = 0;
-    double loss = 0;  // times steps
+    double loss = 0;  // times steps, of which one with fewer images counts less
     double correct = 0;
     double data_seconds = 0;
     double forward_seconds = 0;
     double backward_seconds = 0;
     double optimizer_seconds = 0;
     double seconds = 0;  // all of it
+
+    // Over the images, where a step has `batch` of them or is the last of an epoch.
+    double mean_loss(std::int64_t batch) const {
+        return images == 0 ? 0 : loss / (double(images) / double(batch));
+    }
 };
 EpochTotals operator-(EpochTotals a, const EpochTotals& b);
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cait/train.h"
+#include "data/deal.h"
 #include "graph/graph.h"
 #include "kernels/profile.h"
 #include "train/torch/cpu_memory.h"
@@ -28,18 +29,20 @@ struct EvaluateContext {
     std::uint64_t seed = 0;  // stochastic depth is a pure function of seed, step, node and image
     std::uint64_t step = 0;
     // Where these images stand in the whole batch, of which other processes or other parts of an
-    // accumulated step have the rest: image i is number first_image + i * image_stride.
+    // accumulated step have the rest: they are those from number `first_image` on of the process's
+    // own, whose places `deal` knows.
     std::uint64_t first_image = 0;
-    std::uint64_t image_stride = 1;
+    Deal deal = {};
     // Where the rows are several passes or views of the same `pass_rows` images, pass after pass:
     // each pass has numbers of its own after those of the `pass_images` that all parts together
-    // have. 0: every row is another image.
+    // have, and of `passes_before`. 0: every row is another image.
     std::uint64_t pass_rows = 0;
     std::uint64_t pass_images = 0;
+    std::uint64_t passes_before = 0;
     std::uint64_t place_of(std::uint64_t row) const {
-        const std::uint64_t image =
-            pass_rows == 0 ? row : row / pass_rows * pass_images + row % pass_rows;
-        return first_image + image * image_stride;
+        const std::uint64_t pass = pass_rows == 0 ? 0 : row / pass_rows;
+        const std::uint64_t image = first_image + row - pass * pass_rows;
+        return (passes_before + pass) * pass_images * deal.world + deal.place(image, pass_images);
     }
     // What images exchange with the one at the other end of these, where the graph mixes tokens, in
     // places of its patch grid; an empty box: nothing.

@@ -104,6 +104,56 @@ TEST(Sampler, TheLastBatchMayBeSmaller) {
     EXPECT_EQ(Sampler(o).batches(), 2U);
 }
 
+TEST(Sampler, KeepsTheLastBatchAsLargeInEveryProcess) {
+    SamplerOptions o = options(47, 8);
+    o.tail = Tail::last;
+    EXPECT_EQ(Sampler(o).batches(), 6U);
+    EXPECT_EQ(Sampler(o).last_batch(), 7U);
+    EXPECT_EQ(Sampler(o).left_out(), 0U);
+    o.pairs = true;  // one image has no partner
+    EXPECT_EQ(Sampler(o).last_batch(), 6U);
+    EXPECT_EQ(Sampler(o).left_out(), 1U);
+    o.world = 2;
+    EXPECT_EQ(Sampler(o).batches(), 3U);
+    EXPECT_EQ(Sampler(o).batch_size(2), 6U);
+    EXPECT_EQ(Sampler(o).last_batch(), 12U);
+    EXPECT_EQ(Sampler(o).left_out(), 3U);
+    o.tail = Tail::drop;
+    EXPECT_EQ(Sampler(o).batches(), 2U);
+    EXPECT_EQ(Sampler(o).last_batch(), 16U);
+    EXPECT_EQ(Sampler(o).left_out(), 15U);
+}
+
+// Every batch has the images that one process would have, and each the one at the mirrored place.
+TEST(Sampler, DealsPairsToTheSameProcess) {
+    SamplerOptions alone = options(52, 12);
+    alone.tail = Tail::last;
+    alone.pairs = true;
+    for (const std::size_t world : {1U, 2U, 3U}) {
+        SamplerOptions o = alone;
+        o.world = world;
+        o.batch = alone.batch / world;
+        const auto whole = Sampler(alone).order(1);
+        std::multiset<std::size_t> seen;
+        for (o.rank = 0; o.rank < world; ++o.rank) {
+            const Sampler sampler(o);
+            const Deal deal{o.rank, world, true};
+            const auto order = sampler.order(1);
+            for (std::size_t b = 0; b < 4; ++b)
+                for (std::size_t i = 0; i < o.batch; ++i) {
+                    const std::size_t place = deal.place(i, o.batch);
+                    EXPECT_EQ((*order)[b * o.batch + i], (*whole)[b * alone.batch + place]);
+                    EXPECT_EQ(deal.place(o.batch - 1 - i, o.batch), alone.batch - 1 - place);
+                    seen.insert((*order)[b * o.batch + i].sample);
+                }
+        }
+        EXPECT_EQ(seen.size(), 48U);
+        EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 48U);
+    }
+    alone.batch = 7;
+    EXPECT_THAT(error_of([&] { Sampler{alone}; }), HasSubstr("expected an even number of images"));
+}
+
 // DeiT's RASampler: three copies in a row, dealt to the processes in turn, about a third of the
 // images per epoch.
 TEST(Sampler, RepeatsAugmentationAsDeiTDoes) {

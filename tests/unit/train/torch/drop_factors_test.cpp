@@ -46,8 +46,8 @@ TEST(DropFactors, DoNotDependOnHowTheBatchIsDealtOut) {
     EvaluateContext part = kDropFactorsContext;
     part.first_image = 40;  // the last part of an accumulated step
     EXPECT_THAT(factors_of(20, part), ElementsAreArray(whole.begin() + 40, whole.end()));
-    part.first_image = 1;  // the second of three processes
-    part.image_stride = 3;
+    part.first_image = 0;
+    part.deal = {.rank = 1, .world = 3};
     const std::vector<float> second = factors_of(20, part);
     for (std::size_t i = 0; i < second.size(); ++i) EXPECT_EQ(second[i], whole[1 + 3 * i]) << i;
 }

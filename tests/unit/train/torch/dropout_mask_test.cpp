@@ -62,8 +62,8 @@ TEST(DropoutMask, DoesNotDependOnHowTheBatchIsDealtOut) {
     EvaluateContext part = kDropoutMaskContext;
     part.first_image = 4;  // the last part of an accumulated step
     EXPECT_TRUE(at::equal(mask_of({2, 300}, part), whole.slice(0, 4, 6)));
-    part.first_image = 1;  // the second of three processes
-    part.image_stride = 3;
+    part.first_image = 0;
+    part.deal = {.rank = 1, .world = 3};
     EXPECT_TRUE(at::equal(mask_of({2, 300}, part), at::stack({whole[1], whole[4]})));
     EvaluateContext second =
         kDropoutMaskContext;  // of two parts of two images, in the second of three passes
