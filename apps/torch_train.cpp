@@ -99,6 +99,7 @@ std::string last_batch_text(const RunFacts& f) {
 void print_header(const RunFacts& f) {
     print_out("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
               f.image_height, f.image_width);
+    if (!f.teacher.empty()) print_out("teacher  {}\n", f.teacher);
     print_out(
         "data     {}: {}, {}; validation: {}\n", f.train_data,
         count_of(f.train_images, "image", "images"), count_of(f.classes, "class", "classes"),

@@ -272,6 +272,7 @@ RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& 
             .batch = recipe.data.batch,
             .last_batch = plan.last_batch,
             .left_out = plan.left_out,
+            .teacher = plan.step->objective().teacher(),
             .parts = parts,
             .lr = lr,
             .threads = at::get_num_threads(),

@@ -46,6 +46,10 @@ std::vector<std::string> LabelObjective::notes() const {
     return teacher_ ? teacher_->notes() : std::vector<std::string>();
 }
 
+std::string LabelObjective::teacher() const {
+    return teacher_ ? teacher_->description() : std::string();
+}
+
 void LabelObjective::start(const Graph& network, std::span<const TrainParam> /*params*/) {
     grid_ = network.patch_grid;
 }

@@ -16,6 +16,7 @@ public:
     std::vector<std::string> taps() const override { return loss_.taps(); }
     Needs needs() const override { return {.passes = part_.cosub ? 2 : 1}; }
     std::vector<std::string> notes() const override;
+    std::string teacher() const override;
     void start(const Graph& network, std::span<const TrainParam> params) override;
     void before_batch(const ObjectiveBatch& whole) override;
     void before_pass(EvaluateContext& context) override;

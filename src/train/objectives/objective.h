@@ -83,6 +83,7 @@ public:
     };
     virtual Needs needs() const { return {}; }
     virtual std::vector<std::string> notes() const { return {}; }  // for people
+    virtual std::string teacher() const { return {}; }             // in words; empty: there is none
 
     // Once, before anything else that follows, with the network and its parameters as they start.
     virtual void start(const Graph& /*network*/, std::span<const TrainParam> /*params*/) {}

@@ -69,6 +69,12 @@ public:
 
     std::vector<std::string> notes() const override { return gathered(&Objective::notes); }
 
+    std::string teacher() const override {
+        for (const auto& [term, weight] : terms_)
+            if (std::string found = term->teacher(); !found.empty()) return found;
+        return {};
+    }
+
     void start(const Graph& network, std::span<const TrainParam> params) override {
         if (!watched_.empty()) width_ = width_of(network, watched_);
         for (const auto& [term, weight] : terms_) term->start(network, params);

@@ -65,6 +65,14 @@ at::Tensor column(const std::array<float, 3>& values, std::int64_t channels) {
         .reshape({-1, 1, 1});
 }
 
+// "mean 0.485 0.456 0.406, std 0.229 0.224 0.225"
+std::string normalisation_text(const Preprocessing& by, std::int64_t channels) {
+    const auto count = std::ptrdiff_t(std::clamp<std::int64_t>(channels, 1, 3));
+    return fmt::format("mean {:.3g}, std {:.3g}",
+                       fmt::join(by.mean.begin(), by.mean.begin() + count, " "),
+                       fmt::join(by.std.begin(), by.std.begin() + count, " "));
+}
+
 // What labels images or, for Distillation::tokens, every place of them.
 Graph teacher_graph(const ModelSpec& spec, Distillation kind) {
     if (kind != Distillation::tokens) return record(spec);
@@ -116,7 +124,14 @@ Teacher::Teacher(const DistillPart& distill, const ModelSpec& student, Precision
         executor_ = make_torch_session(model, precision, device.str());
 
     const Preprocessing& wanted = model.preprocessing();
-    if (!given || (given->mean == wanted.mean && given->std == wanted.std)) return;
+    const bool alike = !given || (given->mean == wanted.mean && given->std == wanted.std);
+    description_ = fmt::format("{}, {}, {} pixels, normalised by {}{}", name_,
+                               distill.weights.empty() ? distill.teacher : distill.weights,
+                               image_size_text(size_), normalisation_text(wanted, common.channels),
+                               alike ? ", as the student"
+                                     : fmt::format(", its own (the student: {})",
+                                                   normalisation_text(*given, common.channels)));
+    if (alike) return;
     const auto by_channel = [&](const auto& values) { return column(values, common.channels); };
     const at::Tensor divisor = by_channel(wanted.std);
     gain_ = (by_channel(given->std) / divisor).to(device);

@@ -49,6 +49,8 @@ public:
     TokenLabels token_labels(const at::Tensor& images, Grid grid);
 
     const std::string& name() const { return name_; }
+    // Its name, file, image size and what its images are normalised by.
+    const std::string& description() const { return description_; }
     // How classes were matched and the size was chosen, where that is not as the files say.
     const std::vector<std::string>& notes() const { return notes_; }
     std::size_t cached() const { return cache_.size(); }
@@ -63,7 +65,7 @@ private:
     // Values per class in the student's order; the last dimension are the classes.
     at::Tensor as_student(const at::Tensor& values) const;
 
-    std::string name_;
+    std::string name_, description_;
     std::vector<std::string> notes_;
     at::Tensor order_;  // [K] of the teacher's classes; undefined: the student's order
     std::unique_ptr<Executor> executor_;  // the engine on a CPU, LibTorch elsewhere
