@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "models/catalogue.h"
+#include "models/setting_facts.h"
 #include "output.h"
+#include "train/recipe/recipe_toml.h"
 
 namespace cait::app {
 
@@ -15,6 +18,7 @@ struct ModelsArguments {
     std::vector<std::string> filters;
     std::vector<std::string> set;
     bool json = false;
+    bool print = false;
 };
 
 nlohmann::json to_json(const ModelInfo& m) {
@@ -55,9 +59,27 @@ void print_table(const std::vector<ModelInfo>& models) {
         models.size());
 }
 
+// What a recipe may have in [model]. Of names that start alike, the one that is named in full.
+void print_settings(const ModelsArguments& arguments, const SettingList& settings) {
+    if (arguments.filters.size() != 1)
+        throw UsageError(
+            fmt::format("models: expected the name of one model with --print, found {}",
+                        arguments.filters.size()));
+    const std::string& name = arguments.filters[0];
+    const ModelSpec spec = configure(name, settings);
+    print_out("[model]\nname = {}\n", toml_quoted(name));
+    for (const SettingFacts& facts : setting_facts(spec)) {
+        const std::string& expected = facts.expected;
+        print_out("# {}{}\n", facts.help, expected.empty() ? "" : fmt::format(" ({})", expected));
+        if (!facts.unread.empty()) print_out("# read only with {}\n# ", facts.unread);
+        print_out("{} = {}\n", facts.name, toml_literal(facts.value));
+    }
+}
+
 void run(const ModelsArguments& arguments) {
     ModelOptions options;
     options.set = arguments.set;
+    if (arguments.print) return print_settings(arguments, options.settings());
     std::vector<ModelInfo> models = list_models(arguments.filters, options.settings());
     if (!arguments.json) return print_table(models);
     nlohmann::json list = nlohmann::json::array();
@@ -68,13 +90,16 @@ void run(const ModelsArguments& arguments) {
 void add_models(CLI::App& command, const Invocation&) {
     set_example(command,
                 "cait models cait_s deit_small\n"
-                "  cait models cait_xxs24_224 --set model.image_size=160");
+                "  cait models cait_xxs24_224 --set model.image_size=160\n"
+                "  cait models cait_xxs24_224 --print");
     auto arguments = std::make_shared<ModelsArguments>();
     command.add_option("names", arguments->filters, "Show models whose name contains one of these")
         ->type_name("TEXT");
     add_repeatable(command, "--set", arguments->set,
                    "Costs with a setting changed, for all listed models; may be repeated")
         ->type_name("model.KEY=VALUE");
+    command.add_flag("--print", arguments->print,
+                     "Show all settings of one model, as a recipe has them, and stop");
     add_json_flag(command, arguments->json, "Print a JSON list");
     command.callback([arguments] { run(*arguments); });
 }

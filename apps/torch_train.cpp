@@ -95,6 +95,14 @@ std::string last_batch_text(const RunFacts& f) {
     return text;
 }
 
+// "up to 0.001, from 1e-06, to 1e-05"
+std::string rate_text(const RunFacts& f) {
+    std::string text = fmt::format("up to {:.3g}", f.lr);
+    if (f.warmup_lr) text += fmt::format(", from {:.3g}", *f.warmup_lr);
+    if (f.min_lr) text += fmt::format(", to {:.3g}", *f.min_lr);
+    return text;
+}
+
 // What the run is going to do, in a few lines before it starts.
 void print_header(const RunFacts& f) {
     print_out("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
@@ -104,9 +112,9 @@ void print_header(const RunFacts& f) {
         "data     {}: {}, {}; validation: {}\n", f.train_data,
         count_of(f.train_images, "image", "images"), count_of(f.classes, "class", "classes"),
         f.val_images == 0 ? f.val_data : fmt::format("{} ({} images)", f.val_data, f.val_images));
-    print_out("steps    {} epochs of {}, batch {}{}, learning rate up to {:.3g}\n", f.epochs,
+    print_out("steps    {} epochs of {}, batch {}{}, learning rate {}\n", f.epochs,
               f.steps_per_epoch, f.batch, f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "",
-              f.lr);
+              rate_text(f));
     if (const std::string text = last_batch_text(f); !text.empty())
         print_out("         {}\n", text);
     print_out("machine  {}, {}, {}{}{}\n", f.precision, f.isa,

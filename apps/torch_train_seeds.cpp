@@ -72,7 +72,7 @@ int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocati
     one.notes.clear();  // said once for all
     one.folder = seed.folder().string();
     one.resume = seed.file("recipe.toml").exists();
-    one.recipe = one.resume ? read_recipe(seed.file("recipe.toml")) : arguments.recipe;
+    one.recipe = one.resume ? read_run_recipe(seed.file("recipe.toml")) : arguments.recipe;
     one.recipe.train.seed = seed.seed;
     one.words_of_one = {"/proc/self/exe", "train"};
     const std::vector<std::string> more =
@@ -196,7 +196,7 @@ std::vector<Seed> open_study(const TrainArguments& arguments) {
             throw UsageError(
                 fmt::format("{}: holds a run of one seed; choose another --out", arguments.folder));
     } else if (recipe.exists() && has_runs(study)) {
-        const auto changes = changes_beside_seed(read_recipe(recipe), arguments.recipe);
+        const auto changes = changes_beside_seed(read_run_recipe(recipe), arguments.recipe);
         if (!changes.empty())
             throw UsageError(
                 fmt::format("{}: holds a study by another recipe ({}); choose another --out",

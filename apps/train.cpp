@@ -66,14 +66,15 @@ std::string free_folder(const std::string& recipe) {
 
 TrainArguments resolve(const TrainWords& words) {
     const FolderPtr resumed = words.resume.empty() ? nullptr : Folder::open(words.resume);
-    TrainArguments result{
-        .recipe = resumed ? read_recipe({resumed, "recipe.toml"}) : find_recipe(words.recipe),
-        .folder = words.resume.empty() ? words.out : words.resume,
-        .resume = !words.resume.empty(),
-        .find_lr = words.find_lr,
-        .processes = words.processes,
-        .seeds = words.seeds,
-        .tests = words.tests};
+    std::vector<OwnKey> own;
+    TrainArguments result{.recipe = resumed ? read_run_recipe({resumed, "recipe.toml"})
+                                            : find_recipe(words.recipe, &own),
+                          .folder = words.resume.empty() ? words.out : words.resume,
+                          .resume = !words.resume.empty(),
+                          .find_lr = words.find_lr,
+                          .processes = words.processes,
+                          .seeds = words.seeds,
+                          .tests = words.tests};
     if (resumed && result.seeds == 0) result.seeds = seeds_of(resumed);
     if (result.seeds == 0 && !result.tests.empty())
         throw UsageError("train: --test is for --seeds; of one run, `cait eval` tells");
@@ -91,6 +92,8 @@ TrainArguments resolve(const TrainWords& words) {
     for (std::string& note : set_recipe_values(result.recipe, settings))
         result.notes.push_back(std::move(note));
     check(result.recipe);
+    for (const auto& setting : settings) add_own_key(own, {setting.first});
+    if (!words.allow_unused) refuse_unused(result.recipe, own);
     return result;
 }
 
@@ -137,6 +140,9 @@ void add_recipe_options(CLI::App& command, const std::shared_ptr<TrainWords>& wo
             "Change any key of the recipe; may be repeated")
         ->trigger_on_parse()
         ->type_name("KEY=VALUE");
+    command.add_flag("--allow-unused", words->allow_unused,
+                     "Accept keys that have no effect with the rest of the recipe; otherwise an "
+                     "error names them");
     add_setting("--data", "data.train", "Training data, as `cait data` names them");
     add_setting("--val", "data.val",
                 "Validation data; default: the other part of --data, or what is held out "
@@ -146,7 +152,7 @@ void add_recipe_options(CLI::App& command, const std::shared_ptr<TrainWords>& wo
                 "Short for --set model.weights=FILE; also the folder of a run, or official");
     add_setting("--epochs", "schedule.epochs", "Short for --set schedule.epochs=N");
     add_setting("--batch", "data.batch", "Short for --set data.batch=N");
-    add_setting("--lr", "optim.lr", "Short for --set optim.lr=X");
+    add_setting("--lr", "optim.lr", "Short for --set optim.lr=X; changes the peak alone");
     add_setting("--seed", "train.seed", "Short for --set train.seed=N");
     add_setting("--precision", "train.precision", "Short for --set train.precision=bf16");
 }

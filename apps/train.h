@@ -19,6 +19,7 @@ struct TrainWords {
     bool print = false;
     bool list = false;
     bool find_lr = false;
+    bool allow_unused = false;  // keys that nothing reads
     int processes = 1;
     int seeds = 0;
     std::vector<std::string> tests;

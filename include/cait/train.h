@@ -45,6 +45,8 @@ struct RunFacts {
     std::string teacher;         // its name, file and normalisation; empty: there is none
     std::int64_t parts = 1;  // that a process works its share through in
     double lr = 0;           // at its peak
+    // Where the rate starts and ends; none: without warm-up, or without an end.
+    std::optional<double> warmup_lr = {}, min_lr = {};
     int threads = 1, processes = 1;
     std::string precision, isa;
     std::int64_t memory = 0;  // bytes that this process is expected to need at most; 0: not known
@@ -107,6 +109,9 @@ struct TrainRequest {
     std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
     // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
     SettingList settings = {};
+    // Keys of `settings` and of a .toml file that have no effect with the rest of the recipe are
+    // refused, unless this says otherwise.
+    bool allow_unused = false;
     std::filesystem::path folder = {};  // of the run: new, or with resume one that is there
     bool resume = false;                // by the folder's own recipe; `recipe` is not read
     // Asked after every step: a signal number when the run is to save and stop, else 0.

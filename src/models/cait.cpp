@@ -57,11 +57,20 @@ void bind(Settings& s, CaitConfig& c) {
               {"after", TalkingHeads::after},
               {"none", TalkingHeads::none}},
              "mixing of the heads before and after the softmax");
-    bind_residual(s, c.residual);
+    bind_residual(s, c.residual, c.depth);
     bind_norm_place(s, c.norm_place);
     s.flag("distill_token", c.distill_token,
            "a distillation token beside the class token, with its own head");
     bind_dropout(s, c.dropout);
+    s.read_if(
+        {"class_layers", "class_in_keys", "class_scale"},
+        [&c] { return c.class_stage == ClassStage::attention; }, "model.class_stage=attention");
+    s.read_if(
+        {"class_insert"}, [&c] { return c.class_stage == ClassStage::token; },
+        "model.class_stage=token");
+    s.read_if(
+        {"class_scale"}, [&c] { return c.residual.kind != ResidualKind::none; },
+        "a model.residual other than none");
 }
 
 void check(const CaitConfig& c) {
@@ -155,20 +164,21 @@ Family cait_family() {
     struct Variant {
         const char* name;
         std::int64_t depth, dim, heads;
-        double epsilon, drop_path;
+        double drop_path;
         Reported at224, at384, at448;
     };
+    // Where the branch weights start follows from the depth (residual_init).
     const Variant variants[] = {
-        {"xxs24", 24, 192, 4, 1e-5, 0.05, {77.6, 78.4}, {80.4, 80.9}, {}},
-        {"xxs36", 36, 192, 4, 1e-6, 0.1, {79.1, 79.7}, {81.8, 82.2}, {}},
-        {"xs24", 24, 288, 6, 1e-5, 0.05, {81.8, 82.0}, {83.8, 84.1}, {}},
-        {"xs36", 36, 288, 6, 1e-6, 0.1, {82.6, 82.9}, {84.3, 84.8}, {}},
-        {"s24", 24, 384, 8, 1e-5, 0.1, {82.7, 83.5}, {84.3, 85.1}, {}},
-        {"s36", 36, 384, 8, 1e-6, 0.2, {83.3, 84.0}, {85.0, 85.4}, {}},
-        {"s48", 48, 384, 8, 1e-6, 0.3, {83.5, 83.9}, {85.1, 85.3}, {}},
-        {"m24", 24, 768, 16, 1e-5, 0.2, {83.4, 84.7}, {84.5, 85.8}, {}},
-        {"m36", 36, 768, 16, 1e-6, 0.3, {83.8, 85.1}, {84.9, 86.1}, {Top1{}, 86.3}},
-        {"m48", 48, 768, 16, 1e-6, 0.4, {}, {}, {Top1{}, 86.5}},
+        {"xxs24", 24, 192, 4, 0.05, {77.6, 78.4}, {80.4, 80.9}, {}},
+        {"xxs36", 36, 192, 4, 0.1, {79.1, 79.7}, {81.8, 82.2}, {}},
+        {"xs24", 24, 288, 6, 0.05, {81.8, 82.0}, {83.8, 84.1}, {}},
+        {"xs36", 36, 288, 6, 0.1, {82.6, 82.9}, {84.3, 84.8}, {}},
+        {"s24", 24, 384, 8, 0.1, {82.7, 83.5}, {84.3, 85.1}, {}},
+        {"s36", 36, 384, 8, 0.2, {83.3, 84.0}, {85.0, 85.4}, {}},
+        {"s48", 48, 384, 8, 0.3, {83.5, 83.9}, {85.1, 85.3}, {}},
+        {"m24", 24, 768, 16, 0.2, {83.4, 84.7}, {84.5, 85.8}, {}},
+        {"m36", 36, 768, 16, 0.3, {83.8, 85.1}, {84.9, 86.1}, {Top1{}, 86.3}},
+        {"m48", 48, 768, 16, 0.4, {}, {}, {Top1{}, 86.5}},
     };
     Family family{"cait",
                   "deep transformer with LayerScale and class-attention",
@@ -183,7 +193,6 @@ Family cait_family() {
             c.heads = v.heads;
             c.drop_path = v.drop_path;
             c.drop_path_rule = DropPathRule::constant;
-            c.residual.start.epsilon = v.epsilon;
             family.presets.push_back(
                 preset(fmt::format("cait_{}_{}", v.name, pixels), c, reported, 1.0));
         };

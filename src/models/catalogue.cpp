@@ -23,6 +23,8 @@ void bind_common(Settings& s, CommonConfig& c, std::int64_t least_classes) {
     s.choice("drop_path_rule", c.drop_path_rule,
              {{"constant", DropPathRule::constant}, {"linear", DropPathRule::linear}},
              "that rate in every block, or growing from 0 in the first to it in the last");
+    s.read_if(
+        {"drop_path_rule"}, [&c] { return c.drop_path > 0; }, "model.drop_path above 0");
 }
 
 double block_drop_path(const CommonConfig& config, std::int64_t index, std::int64_t depth) {

@@ -37,6 +37,9 @@ void bind(Settings& s, DeepvitConfig& c) {
     s.number("residual_scale", c.residual_scale, 0.001, 1000,
              "factor before the norm of a branch, whose result is divided by it");
     bind_dropout(s, c.dropout);
+    s.read_if(
+        {"map_scale"}, [&c] { return c.plain_blocks < c.depth; },
+        "fewer model.plain_blocks than model.depth");
 }
 
 void check(const DeepvitConfig& c) {

@@ -28,7 +28,7 @@ void bind(Settings& s, Deit3Config& c) {
     bind_common(s, c);
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
     s.integer("parallel", c.parallel, 1, "branches side by side in one block (1 or 2)");
-    bind_residual(s, c.residual);
+    bind_residual(s, c.residual, c.depth);
     bind_norm_place(s, c.norm_place);
     bind_dropout(s, c.dropout);
 }

@@ -38,7 +38,7 @@ void bind(Settings& s, Dinov2Config& c) {
              "what follows the attention in a block");
     s.integer("registers", c.registers, 0,
               "tokens without a position that only lend the blocks a place to compute in");
-    bind_residual(s, c.residual);
+    bind_residual(s, c.residual, c.depth);
     bind_dropout(s, c.dropout);
 }
 

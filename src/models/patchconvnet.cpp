@@ -52,7 +52,10 @@ void bind(Settings& s, PatchConvNetConfig& c) {
              "class-attention, or the mean of the patches");
     s.flag("multi", c.multi, "one class token, attention map and head per class");
     s.integer("class_layers", c.class_layers, 1, "with pool=attention: number of its blocks");
-    bind_residual(s, c.residual);
+    s.read_if(
+        {"heads", "mlp_ratio", "class_layers"},
+        [&c] { return c.pool == PatchConvNetPool::attention; }, "model.pool=attention");
+    bind_residual(s, c.residual, c.depth);
 }
 
 // The number of stride-2 convolutions that make a patch, 0 if there is none.

@@ -10,11 +10,6 @@ namespace cait {
 
 namespace {
 
-std::string start_text(const ResidualStart& start) {
-    if (!start.epsilon) return start.uniform ? "uniform" : "auto";
-    return fmt::format("{}{}", start.uniform ? "uniform:" : "", *start.epsilon);
-}
-
 ResidualStart parse_start(const std::string& text) {
     constexpr std::string_view kUniform = "uniform:";
     if (text == "auto") return {};
@@ -38,9 +33,15 @@ bool is_fixup(ResidualKind kind) {
     return kind == ResidualKind::fixup || kind == ResidualKind::tfixup;
 }
 
+double start_of(const ResidualConfig& config, std::int64_t depth) {
+    // Fixup's scalars start at one: there the linear maps do the damping.
+    const double by_rule = is_fixup(config.kind) ? 1.0 : epsilon_by_depth(depth);
+    return config.start.epsilon.value_or(by_rule);
+}
+
 }  // namespace
 
-void bind_residual(Settings& s, ResidualConfig& c) {
+void bind_residual(Settings& s, ResidualConfig& c, const std::int64_t& depth) {
     s.choice("residual", c.kind,
              {{"layerscale", ResidualKind::layerscale},
               {"none", ResidualKind::none},
@@ -50,18 +51,22 @@ void bind_residual(Settings& s, ResidualConfig& c) {
              "what multiplies a residual branch");
     s.custom({"residual_init",
               "start of the branch weights: auto (by depth), zero, a number, uniform[:NUMBER]",
-              [&c] { return start_text(c.start); },
+              // A file holds the value: another program may have another rule.
+              [&c, &depth] {
+                  return fmt::format("{}{}", c.start.uniform ? "uniform:" : "", start_of(c, depth));
+              },
               [&c](const std::string& text) { c.start = parse_start(text); }});
     s.flag("residual_learnable", c.learnable, "whether the branch weights are trained");
+    s.read_if(
+        {"residual_init", "residual_learnable"}, [&c] { return c.kind != ResidualKind::none; },
+        "a model.residual other than none");
 }
 
 BranchWeight branch_weight_of(const ResidualConfig& config, std::int64_t depth) {
     using Kind = BranchWeight::Kind;
     if (config.kind == ResidualKind::none) return {};
     const Kind kind = config.kind == ResidualKind::layerscale ? Kind::channel : Kind::scalar;
-    // Fixup's scalars start at one: there the linear maps do the damping.
-    const double by_rule = is_fixup(config.kind) ? 1.0 : epsilon_by_depth(depth);
-    const double epsilon = config.start.epsilon.value_or(by_rule);
+    const double epsilon = start_of(config, depth);
     return {kind, config.start.uniform ? Init::uniform(0, 2 * epsilon) : Init::constant(epsilon),
             config.learnable};
 }

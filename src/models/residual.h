@@ -22,8 +22,8 @@ struct ResidualConfig {
     bool learnable = true;
 };
 
-// Keys residual, residual_init, residual_learnable.
-void bind_residual(Settings& settings, ResidualConfig& config);
+// Keys residual, residual_init, residual_learnable. What `depth` says is shown in place of "auto".
+void bind_residual(Settings& settings, ResidualConfig& config, const std::int64_t& depth);
 
 BranchWeight branch_weight_of(const ResidualConfig& config, std::int64_t depth);
 

@@ -66,10 +66,12 @@ void bind(Settings& s, ResmlpConfig& c) {
     s.choice("position", c.position,
              {{"none", PositionKind::none}, {"learned", PositionKind::learned}},
              "position embedding");
-    bind_residual(s, c.residual);
+    bind_residual(s, c.residual, c.depth);
     s.flag("residual_shift", c.residual_shift,
            "a learned vector added to each weighted branch: beta of the paper's second Aff, which "
            "the published weights lack");
+    s.read_if(
+        {"class_layers"}, [&c] { return c.pool == ResMlpPool::class_mlp; }, "model.pool=class_mlp");
 }
 
 void check(const ResmlpConfig& c) {
@@ -221,21 +223,21 @@ Family resmlp_family() {
     struct Model {
         const char* name;
         std::int64_t depth, dim, patch;
-        double epsilon;
         Reported reported;
+        std::optional<double> epsilon = {};  // none: by depth
     };
     const Model models[] = {
-        {"12", 12, 384, 16, 0.1, {76.6, 77.8}},
-        {"24", 24, 384, 16, 1e-5, {79.4, 80.8}},
-        {"36", 36, 384, 16, 1e-6, {{}, 81.1}},
-        {"big_24", 24, 768, 8, 1e-6, {81.0, 83.6}},
-        {"12_patch14", 12, 384, 14, 0.1, {76.9, {}}},
-        {"24_patch14", 24, 384, 14, 1e-5, {}},
-        {"36_patch14", 36, 384, 14, 1e-6, {}},
-        {"12_patch8", 12, 384, 8, 0.1, {79.1, {}}},
-        {"24_patch8", 24, 384, 8, 1e-5, {}},
-        {"36_patch8", 36, 384, 8, 1e-6, {}},
-        {"big_24_patch16", 24, 768, 16, 1e-6, {81.0, {}}},
+        {"12", 12, 384, 16, {76.6, 77.8}},
+        {"24", 24, 384, 16, {79.4, 80.8}},
+        {"36", 36, 384, 16, {{}, 81.1}},
+        {"big_24", 24, 768, 8, {81.0, 83.6}, 1e-6},
+        {"12_patch14", 12, 384, 14, {76.9, {}}},
+        {"24_patch14", 24, 384, 14, {}},
+        {"36_patch14", 36, 384, 14, {}},
+        {"12_patch8", 12, 384, 8, {79.1, {}}},
+        {"24_patch8", 24, 384, 8, {}},
+        {"36_patch8", 36, 384, 8, {}},
+        {"big_24_patch16", 24, 768, 16, {81.0, {}}, 1e-6},
     };
     Family family{"resmlp",
                   "MLPs across channels and one matrix across patches, no attention",

@@ -120,6 +120,21 @@ void Settings::choice_by_index(std::string name, std::vector<std::string> texts,
             Kind::word, fmt::format("{}", fmt::join(texts, ", "))});
 }
 
+std::string Settings::Key::unread() const {
+    const auto missing =
+        std::ranges::find_if(readers, [](const Reader& reader) { return !reader.reads(); });
+    return missing == readers.end() ? std::string() : missing->when;
+}
+
+void Settings::read_if(const std::vector<std::string>& names, const std::function<bool()>& reads,
+                       const std::string& when) {
+    for (const std::string& name : names) {
+        const auto key = std::ranges::find(keys_, name, &Key::name);
+        if (key == keys_.end()) throw Error(fmt::format("no key {} is bound", name));
+        key->readers.push_back({reads, when});
+    }
+}
+
 void Settings::set(const std::string& name, const std::string& value) {
     const auto key = std::ranges::find(keys_, name, &Key::name);
     if (key == keys_.end()) {

@@ -26,6 +26,15 @@ public:
         std::function<void(const std::string&)> set;  // throws UsageError
         Kind kind = Kind::text;
         std::string expected{};  // the values that it takes, for people
+
+        struct Reader {
+            std::function<bool()> reads;
+            std::string when;  // that is, for people: "model.class_stage=token"
+        };
+        std::vector<Reader> readers{};  // all of which must hold; none: it is always read
+
+        // When something would read the key, "model.class_stage=token"; empty: something does.
+        std::string unread() const;
     };
 
     // Far above any network, far below what could overflow in shape arithmetic.
@@ -58,6 +67,11 @@ public:
             },
             [&field, table](std::size_t i) { field = table[i].second; }, std::move(help));
     }
+
+    // Of keys that are bound already: they have an effect only while `reads` holds, in words
+    // `when`. It is asked when somebody wants to know, so that the fields may still change.
+    void read_if(const std::vector<std::string>& names, const std::function<bool()>& reads,
+                 const std::string& when);
 
     const std::vector<Key>& keys() const { return keys_; }
     // Throws UsageError: an unknown key lists the valid ones, a bad value says what is expected.

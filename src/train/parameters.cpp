@@ -14,8 +14,9 @@ namespace {
 
 // The reference code leaves vectors out by their rank, which covers biases, norms and LayerScale,
 // and positions and class tokens by name. timm 1.0 also leaves out the distillation token; DINO
-// nothing but the vectors.
+// nothing but the vectors; torchvision's reference for ResNets nothing at all.
 bool decays(const ParamSpec& spec, DecayRule rule) {
+    if (rule == DecayRule::all) return true;
     if (spec.shape.rank() <= 1) return false;
     if (rule == DecayRule::vectors) return true;
     switch (spec.role.kind) {

@@ -15,6 +15,7 @@
 #include "train/objectives/label_loss.h"
 #include "train/optim/schedule.h"
 #include "train/recipe/recipe_data.h"
+#include "train/recipe/unused_keys.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
 #include "train/torch/runtime.h"
@@ -179,6 +180,29 @@ DataFacts facts_of(const RunPlan& plan) {
     return facts;
 }
 
+// A batch far below optim.lr_batch may lower the peak below the end of the cosine.
+void note_rate(RunPlan& plan) {
+    const Recipe& recipe = plan.recipe;
+    const RunFacts facts = run_facts(plan, {});
+    if (facts.min_lr && facts.lr < *facts.min_lr)
+        plan.notes.push_back(fmt::format(
+            "the learning rate ends above its peak: schedule.min_lr {:.3g}, but optim.lr "
+            "{:.3g} for a batch of {} is {:.3g} for one of {}: lower schedule.min_lr, or "
+            "set schedule.scale_ends=true",
+            *facts.min_lr, recipe.optim.lr, recipe.optim.lr_batch, facts.lr, recipe.data.batch));
+}
+
+// Weights bring their model's settings along; the recipe of the run keeps them.
+void keep_settings(RunPlan& plan) {
+    SettingList& settings = plan.recipe.model.settings;
+    for (const auto& [key, value] : plan.model.spec().settings()) {
+        const bool given =
+            std::ranges::find(settings, key, &SettingList::value_type::first) != settings.end();
+        if (!given && key != "classes" && !key.starts_with(kHeadPrefix))
+            settings.emplace_back(key, value);
+    }
+}
+
 void note_neighbours(RunPlan& plan) {
     if (judged_by_neighbours(plan.recipe) && plan.data.val)
         plan.notes.push_back(
@@ -235,6 +259,7 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
             "some with --weights");
     plan.model = training_model(recipe, *plan.data.train);
     plan.notes.insert(plan.notes.end(), plan.model.notes().begin(), plan.model.notes().end());
+    if (!recipe.model.weights.empty() && !saved) keep_settings(plan);
     choose_preprocessing(plan, saved);
     if (std::string note = fit_views_to_model(plan.recipe); !note.empty())
         plan.notes.push_back(std::move(note));
@@ -250,11 +275,18 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     note_neighbours(plan);
     if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
     fit_memory(plan, group);
+    note_rate(plan);
     return plan;
 }
 
-RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& folder) {
+RunFacts run_facts(const RunPlan& plan, const std::filesystem::path& folder) {
     const Recipe& recipe = plan.recipe;
+    const SchedulePart ends = scaled_schedule(recipe.schedule, recipe.optim, recipe.data.batch);
+    const auto if_read = [&](const char* key, double value) {
+        const auto unused = unused_keys(recipe);
+        const bool read = std::ranges::find(unused, key, &UnusedKey::key) == unused.end();
+        return read ? std::optional(value) : std::nullopt;
+    };
     const ModelInfo info = plan.model.info();
     const std::int64_t parts = recipe.optim.accumulate;
     const std::int64_t batch = recipe.data.batch / std::int64_t(plan.place.world);
@@ -274,7 +306,9 @@ RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& 
             .left_out = plan.left_out,
             .teacher = plan.step->objective().teacher(),
             .parts = parts,
-            .lr = lr,
+            .lr = scaled_lr(recipe.optim, recipe.data.batch),
+            .warmup_lr = if_read("schedule.warmup_lr", ends.warmup_lr),
+            .min_lr = if_read("schedule.min_lr", ends.min_lr),
             .threads = at::get_num_threads(),
             .processes = int(plan.place.world),
             .precision = recipe.train.precision,

@@ -35,7 +35,7 @@ struct RunPlan {
 RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
                  const std::filesystem::path& folder, ProcessGroup& group);
 
-// What the run is going to do, for people. `lr` is its peak.
-RunFacts run_facts(const RunPlan& plan, double lr, const std::filesystem::path& folder);
+// What the run is going to do, for people.
+RunFacts run_facts(const RunPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace cait

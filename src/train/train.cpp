@@ -20,11 +20,16 @@ std::map<std::string, Tensor> forward(const Model& model, const Tensor& images,
 
 TrainOutcome train(const TrainRequest& request) {
     if (request.folder.empty()) throw UsageError("train: expected a folder for the run");
-    Recipe recipe = request.resume ? read_recipe(RunFiles(Folder::open(request.folder)).recipe())
-                                   : find_recipe(request.recipe);
+    std::vector<OwnKey> own;
+    Recipe recipe = request.resume
+                        ? read_run_recipe(RunFiles(Folder::open(request.folder)).recipe())
+                        : find_recipe(request.recipe, &own);
     const WorldInfo world = world_from_environment();
     for (const std::string& note : set_recipe_values(recipe, request.settings))
         if (world.rank == 0) request.observer.note(note);  // as everything else that a run tells
+    check(recipe);
+    for (const auto& setting : request.settings) add_own_key(own, {setting.first});
+    if (!request.allow_unused) refuse_unused(recipe, own);
     TrainOptions options;
     options.folder = request.folder;
     options.resume = request.resume;

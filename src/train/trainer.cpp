@@ -110,6 +110,9 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     state_.preprocessing = plan_.model.preprocessing();
     state_.classes = plan_.data.train->classes();
     if (saved) resume(*saved);
+    // What was changed is kept, or the next resume would go back. A run that is over stays as it
+    // was made.
+    if (folder_ && options.resume && !is_over()) folder_->keep_recipe(plan_.recipe);
     if (recipe.clusters.count > 0) state_.clusters = labels_of(*plan_.data.train);
     state_.made_with = identity_of(plan_.recipe);
     state_.made_with.merge(identity_of(plan_.data));
@@ -128,7 +131,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     loader_ = training_loader(
         plan_.recipe, plan_.data, plan_.model.preprocessing(), plan_.size, plan_.place,
         [this](const BadImage& b) { note(fmt::format("skipped {}: {}", b.name, b.reason)); });
-    if (group_.is_main()) options_.observer.start(run_facts(plan_, base_lr_, options_.folder));
+    if (group_.is_main()) options_.observer.start(run_facts(plan_, options_.folder));
 }
 
 void TrainingRun::resume(const RunState& saved) {

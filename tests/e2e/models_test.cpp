@@ -56,6 +56,17 @@ TEST(Models, FilterAndSettingsChangeTheTable) {
     EXPECT_THAT(run.out, HasSubstr("1 models"));
 }
 
+TEST(Models, PrintHasTheSettingsOfOneModelAsARecipeHasThem) {
+    const Finished run = cait({"models", "cait_xxs36_224", "--set", "model.depth=12", "--print"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    for (const char* line : {"[model]\nname = \"cait_xxs36_224\"\n", "\ndrop_path = 0.1\n",
+                             "\ndepth = 12\n", "\nresidual_init = 0.1\n",
+                             "\n# read only with model.class_stage=token\n# class_insert = 0\n"})
+        EXPECT_THAT(run.out, HasSubstr(line));
+    expect_refused(cait({"models", "cait", "--print"}), 2, {"unknown model 'cait'"});
+    expect_refused(cait({"models", "--print"}), 2, {"expected the name of one model"});
+}
+
 TEST(Models, TheAccuracyOfAPaperIsNotThatOfAChangedModel) {
     const auto top1 = [](const char* setting) {
         const Finished run = cait({"models", "cait_xxs24_224", "--json", "--set", setting});

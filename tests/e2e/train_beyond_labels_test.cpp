@@ -18,13 +18,14 @@ using testing::Not;
 class TrainBeyondLabels : public TrainRun {
 protected:
     Words run_of(const std::string& name, const std::string& run, const Words& more = {}) const {
-        Words words = {"train",    name,
-                       "--data",   "folder:" + path("train"),
-                       "--val",    "folder:" + path("val"),
-                       "--out",    path(run),
-                       "--model",  "deit_tiny_patch16_224",
-                       "--batch",  "8",
-                       "--epochs", "2"};
+        Words words = {"train",         name,
+                       "--data",        "folder:" + path("train"),
+                       "--val",         "folder:" + path("val"),
+                       "--out",         path(run),
+                       "--model",       "deit_tiny_patch16_224",
+                       "--batch",       "8",
+                       "--epochs",      "2",
+                       "--allow-unused"};  // not every recipe reads all of these
         for (const char* setting :
              {"model.image_size=16", "model.patch=8", "model.dim=16", "model.depth=2",
               "model.heads=2", "model.drop_path=0.1", "schedule.warmup=0", "optim.lr_batch=0",

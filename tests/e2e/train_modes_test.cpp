@@ -90,8 +90,9 @@ TEST_F(TrainModes, OnlyModelsThatExchangeTokensAreAskedTo) {
 TEST_F(TrainModes, EvaluationModeDropsNothingAndKeepsStatistics) {
     const auto trained = [&](const std::string& run, const std::string& mode,
                              const std::string& drop) {
-        const Finished done = cait(recipe(run, {"--epochs", "1", "--set", "train.mode=" + mode,
-                                                "--set", "model.drop_path=" + drop}));
+        const Finished done =
+            cait(recipe(run, {"--epochs", "1", "--set", "train.mode=" + mode, "--set",
+                              "model.drop_path=" + drop, "--allow-unused"}));
         EXPECT_EQ(done.status, 0) << done.err;
         return state(run);
     };

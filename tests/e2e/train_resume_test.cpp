@@ -73,6 +73,24 @@ TEST_F(TrainResume, ASignalSavesAndItsNumberIsInTheExitCode) {
     EXPECT_EQ(state("whole"), state("stopped"));
 }
 
+TEST_F(TrainResume, WhatItChangesStaysChanged) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "2"})).status, 0);
+    const std::string before = read(path("run/recipe.toml"));
+    EXPECT_THAT(before, HasSubstr("\nepochs = 2\n"));
+    // Nothing is left to do: the recipe stays that of the run.
+    ASSERT_EQ(cait({"train", "--resume", path("run"), "--lr", "1e-3"}).status, 0);
+    EXPECT_EQ(read(path("run/recipe.toml")), before);
+    const Finished longer =
+        cait({"train", "--resume", path("run"), "--epochs", "3", "--set", "save.keep_every=1"});
+    ASSERT_EQ(longer.status, 0) << longer.err;
+    EXPECT_THAT(read(path("run/recipe.toml")), HasSubstr("\nepochs = 3\n"));
+    EXPECT_THAT(read(path("run/recipe.toml")), HasSubstr("\nkeep_every = 1\n"));
+    const Finished again = cait(go_on("run"));
+    EXPECT_THAT(again.out, HasSubstr("nothing is left to do"));
+    expect_refused(cait({"train", "--resume", path("run"), "--set", "optim.momentum=0.5"}), 2,
+                   {"optim.momentum: has no effect"});
+}
+
 TEST_F(TrainResume, AFullDiskKeepsTheOldCheckpoint) {
     ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
     const auto good = state("run");

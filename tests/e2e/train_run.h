@@ -48,8 +48,7 @@ protected:
         for (const char* setting :
              {"model.image_size=16", "model.patch=8", "model.dim=16", "model.depth=2",
               "model.heads=2", "model.class_layers=1", "schedule.warmup=0", "train.ema=0.9",
-              "optim.lr=3e-3", "schedule.min_lr=1e-5", "schedule.warmup_lr=1e-6",
-              "augment.policy=none"}) {
+              "optim.lr=3e-3", "augment.policy=none"}) {
             words.emplace_back("--set");
             words.emplace_back(setting);
         }

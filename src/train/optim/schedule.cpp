@@ -41,8 +41,9 @@ double scaled_lr(const OptimPart& optim, std::int64_t batch) {
 
 SchedulePart scaled_schedule(const SchedulePart& schedule, const OptimPart& optim,
                              std::int64_t batch) {
-    const double factor = std::min(1.0, scaled_lr(optim, batch) / optim.lr);
     SchedulePart scaled = schedule;
+    if (!schedule.scale_ends) return scaled;
+    const double factor = std::min(1.0, scaled_lr(optim, batch) / optim.lr);
     scaled.min_lr *= factor;
     scaled.warmup_lr *= factor;
     return scaled;

@@ -11,8 +11,9 @@ namespace cait {
 // The recipe's rate for this batch (images per step in all processes together).
 double scaled_lr(const OptimPart& optim, std::int64_t batch);
 
-// The schedule for this batch: where a small batch lowers the peak, the ends go down with it. (A
-// batch above optim.lr_batch raises the peak alone, as the published recipes do.)
+// The schedule for this batch: with schedule.scale_ends, where a small batch lowers the peak, the
+// ends go down with it. (A batch above optim.lr_batch raises the peak alone, as the published
+// recipes do.)
 SchedulePart scaled_schedule(const SchedulePart& schedule, const OptimPart& optim,
                              std::int64_t batch);
 

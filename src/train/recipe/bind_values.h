@@ -20,6 +20,10 @@ void bind_jitter(Settings& settings, std::string name, std::string& field);
 // The part [views]; recipe_views.cpp.
 void bind_views(Settings& settings, ViewsPart& part);
 
+// Which values of other keys a key needs in order to be read; recipe_readers.cpp. After all are
+// bound; `recipe` is the one that they are bound to.
+void bind_readers(Settings& settings, const Recipe& recipe);
+
 // Throws UsageError, "KEY: expected EXPECTED", unless it holds.
 void require(bool holds, std::string_view key, const std::string& expected);
 

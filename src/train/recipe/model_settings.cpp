@@ -37,6 +37,15 @@ SettingList model_settings(const std::string& name, const SettingList& settings)
     return keys.values();
 }
 
+std::vector<SettingFacts> model_setting_facts(const std::string& name,
+                                              const SettingList& settings) {
+    try {
+        return setting_facts(configure(name, settings));
+    } catch (const UsageError&) {
+        return {};
+    }
+}
+
 std::string first_model(const std::string& start) {
     for (const Family& family : families())
         for (const Preset& preset : family.presets)

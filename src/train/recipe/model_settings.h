@@ -6,6 +6,7 @@
 
 #include "base/image_size.h"
 #include "cait/settings.h"
+#include "models/setting_facts.h"
 
 namespace cait {
 
@@ -14,6 +15,10 @@ void check_model(const std::string& name, const SettingList& settings = {});
 
 // All settings of the preset with their values, after `settings` were applied.
 SettingList model_settings(const std::string& name, const SettingList& settings = {});
+
+// The same with what people want to know of them; nothing where check_model() would throw.
+std::vector<SettingFacts> model_setting_facts(const std::string& name,
+                                              const SettingList& settings = {});
 
 // The first preset whose name starts so. Throws UsageError where none does.
 std::string first_model(const std::string& start);

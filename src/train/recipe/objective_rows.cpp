@@ -19,6 +19,22 @@ namespace {
 
 constexpr double kLongestQueue = 1e6;  // epochs
 
+bool has_term(const LossPart& loss, std::string_view name) {
+    return std::ranges::any_of(terms_of(loss.name),
+                               [name](const ObjectiveTerm* term) { return term->name == name; });
+}
+
+// Keys that the term alone reads.
+void read_by_term(Settings& s, const std::vector<std::string>& keys, const LossPart& loss,
+                  std::string_view name) {
+    std::vector<std::string_view> losses;
+    for (const ObjectiveRow& row : objective_rows())
+        if (std::ranges::find(row.terms, name) != row.terms.end()) losses.push_back(row.name);
+    s.read_if(
+        keys, [&loss, name] { return has_term(loss, name); },
+        fmt::format("loss.name {}", fmt::join(losses, " or ")));
+}
+
 void bind_labels(Settings& s, LossPart& p) {
     s.number("loss.smoothing", p.smoothing, 0, 1,
              "share of a label that is spread over all classes");
@@ -49,6 +65,7 @@ void bind_instance(Settings& s, LossPart& p) {
 void bind_triplet(Settings& s, LossPart& p) {
     s.number("loss.margin", p.margin, 0, 4,
              "triplet, ce_triplet: how much nearer, in squared distance of unit vectors");
+    read_by_term(s, {"loss.margin"}, p, "triplet");
 }
 
 void bind_target(Settings& s, TargetPart& p) {
@@ -66,6 +83,17 @@ void bind_memory(Settings& s, Recipe& recipe) {
              "knn, grafit: temperature by which neighbours count");
     s.number("memory.momentum", p.momentum, 0, 1,
              "knn, grafit: share of its remembered vector that an image keeps when it is seen");
+    read_by_term(s, {"memory.momentum"}, recipe.loss, "knn");
+    // Neighbours that judge features vote by it, too (neighbour_judging.cpp).
+    s.read_if(
+        {"memory.sigma"},
+        [&recipe] {
+            const auto votes = [](const ObjectiveTerm* term) { return term->vote_temperature > 0; };
+            return has_term(recipe.loss, "knn") ||
+                   (judged_by_neighbours(recipe) &&
+                    std::ranges::none_of(terms_of(recipe.loss.name), votes));
+        },
+        "a loss.name that remembers or asks neighbours");
 }
 
 void bind_clusters(Settings& s, ClusterPart& p) {
@@ -89,12 +117,20 @@ void bind_dino(Settings& s, Recipe& recipe) {
              "how much of itself the centre of the teacher's outputs keeps in a step");
     s.number("dino.freeze_last", p.freeze_last, 0, kLongestQueue,
              "epochs in which the last layer of the head does not learn");
+    read_by_term(s,
+                 {"dino.student_temperature", "dino.teacher_temperature", "dino.teacher_start",
+                  "dino.teacher_warmup", "dino.centre_momentum", "dino.freeze_last"},
+                 recipe.loss, "dino");
+    s.read_if(
+        {"dino.teacher_start"}, [&p] { return p.teacher_warmup > 0; },
+        "dino.teacher_warmup above 0");
 }
 
 void bind_multi_label(Settings& s, LossPart& p) {
     s.number("loss.threshold", p.threshold, 0, 1,
              "multi_label: probability from which a class counts as present; the model file keeps "
              "it");
+    read_by_term(s, {"loss.threshold"}, p, "multi_label");
 }
 
 TargetPtr one_label(const Recipe& recipe, const Dataset& train) {
@@ -218,12 +254,17 @@ const std::vector<ObjectiveTerm>& objective_terms() {
          .bind_loss = bind_multi_label,
          .check = check_multi_label},
         {.name = "knn", .features = true, .bind = bind_memory},
-        {.name = "instance", .features = true, .views = true, .bind_loss = bind_instance},
+        {.name = "instance",
+         .features = true,
+         .views = true,
+         .follows = true,
+         .bind_loss = bind_instance},
         {.name = "triplet", .features = true, .views = true, .bind_loss = bind_triplet},
         {.name = "dino",
          .features = true,
          .views = true,
          .prototypes = true,
+         .follows = true,
          .averages = true,
          .vote_temperature = 0.07,
          .bind = bind_dino,

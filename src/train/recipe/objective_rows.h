@@ -20,7 +20,8 @@ struct ObjectiveTerm {
     bool features = false;        // features learn beyond labels
     bool views = false;           // compares several views of each image
     bool prototypes = false;      // takes head.kind dino, which no other term does
-    bool averages = false;        // its target network is an average that is validated and saved
+    bool follows = false;         // has a target network, which [target] moves
+    bool averages = false;        // … and is an average that is validated and saved
     double vote_temperature = 0;  // of neighbours that judge its features; 0: memory.sigma
     // What it learns from each image of the data; null: one label, mixed as the images are. Throws
     // Error for data that does not have it.

@@ -23,7 +23,7 @@ struct ModelPart {
     std::string scales;  // a model file whose branch weights are taken and kept; empty: they learn
     bool expects_weights = false;  // a recipe for fine-tuning: a run without weights says so
     SettingList settings;
-    bool operator==(const ModelPart&) const = default;
+    bool operator==(const ModelPart& other) const;  // in whatever order the settings are
 };
 
 enum class LastBatch { drop, keep };
@@ -104,6 +104,7 @@ enum class DecayRule {
     facebook,  // 1-D tensors, biases, pos_embed and cls_token do not decay
     timm,      // and neither does dist_token
     vectors,   // only 1-D tensors and biases do not: DINO
+    all,       // everything does: ResNets before 2019
 };
 
 // [optim]
@@ -146,8 +147,9 @@ struct SchedulePart {
     double warmup = 5;
     double warmup_lr = 1e-6;
     double min_lr = 1e-5;
-    double cooldown = 0;     // further epochs at min_lr
-    double step_every = 30;  // schedule "step"
+    bool scale_ends = false;  // a batch below optim.lr_batch lowers these two as well
+    double cooldown = 0;      // further epochs at min_lr
+    double step_every = 30;   // schedule "step"
     double step_factor = 0.1;
     bool operator==(const SchedulePart&) const = default;
 };

@@ -147,22 +147,27 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.number("optim.lr", p.lr, 1e-12, 1000, "learning rate at its peak, for a batch of lr_batch");
     s.integer("optim.lr_batch", p.lr_batch, 0,
               "lr grows with the batch in proportion to this one; 0: lr as it stands");
-    s.number("optim.weight_decay", p.weight_decay, 0, 10, "decoupled from the gradient");
+    s.number("optim.weight_decay", p.weight_decay, 0, 10,
+             "adamw, lamb: decoupled from the gradient; sgd: coupled, added to the gradient as in "
+             "PyTorch");
     s.number("optim.weight_decay_end", p.weight_decay_end, OptimPart::kDecayStays, 10,
              "where the decay arrives along half a cosine; below 0: it stays as it is");
     s.choice("optim.decay_rule", p.decay_rule,
              {{"facebook", DecayRule::facebook},
               {"timm", DecayRule::timm},
-              {"vectors", DecayRule::vectors}},
-             "none lets vectors and biases decay; facebook and timm spare pos_embed and cls_token "
-             "too, timm also dist_token");
+              {"vectors", DecayRule::vectors},
+              {"all", DecayRule::all}},
+             "what decays. all: every parameter, norms and biases too (classic ResNets); vectors: "
+             "all but vectors and biases (DINO); facebook: pos_embed and cls_token neither; timm: "
+             "nor dist_token");
     s.number("optim.beta1", p.beta1, 0, 1, "adamw, lamb: memory of the gradient");
     s.number("optim.beta2", p.beta2, 0, 1, "adamw, lamb: memory of its square");
     s.number("optim.epsilon", p.epsilon, 1e-30, 1, "adamw, lamb: added to the denominator");
     s.number("optim.momentum", p.momentum, 0, 1, "sgd");
     s.flag("optim.nesterov", p.nesterov, "sgd: Nesterov's momentum");
     s.number("optim.layer_decay", p.layer_decay, 0.01, 1,
-             "each layer below the head learns this much slower; 1: off");
+             "BEiT's rule: a block learns this times as fast as the one above it, the embeddings "
+             "again below the first block; the head and the last norm at the full rate; 1: off");
     s.choice("optim.clip", p.clip,
              {{"none", ClipKind::none},
               {"norm", ClipKind::norm},
@@ -190,6 +195,9 @@ void bind_schedule(Settings& s, SchedulePart& p) {
     s.number("schedule.warmup", p.warmup, 0, kLongestText, "epochs in which the rate rises");
     s.number("schedule.warmup_lr", p.warmup_lr, 0, 1000, "where it starts");
     s.number("schedule.min_lr", p.min_lr, 0, 1000, "cosine: where it ends");
+    s.flag("schedule.scale_ends", p.scale_ends,
+           "a batch below optim.lr_batch lowers warmup_lr and min_lr as it lowers lr; false: they "
+           "stay as written, as in DeiT's code");
     s.number("schedule.cooldown", p.cooldown, 0, kLongestText, "further epochs at min_lr");
     s.number("schedule.step_every", p.step_every, 0.001, kLongestText,
              "step: epochs between steps");
@@ -280,6 +288,7 @@ void bind(Settings& keys, Recipe& recipe) {
     bind_distill(keys, recipe.distill);
     bind_train(keys, recipe.train);
     bind_eval_and_save(keys, recipe.eval, recipe.save);
+    bind_readers(keys, recipe);
 }
 
 }  // namespace cait

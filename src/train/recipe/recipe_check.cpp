@@ -55,7 +55,7 @@ void check_schedule(const Recipe& recipe) {
     const SchedulePart& s = recipe.schedule;
     require(s.warmup <= s.epochs, "schedule.warmup",
             fmt::format("at most schedule.epochs {}, found {}", s.epochs, s.warmup));
-    // Only what is written is compared: a small batch lowers both.
+    // Only what is written is compared; what a small batch makes of it is told by the run.
     require((s.name != ScheduleKind::cosine && s.name != ScheduleKind::cosine_after_warmup) ||
                 s.min_lr <= recipe.optim.lr,
             "schedule.min_lr",

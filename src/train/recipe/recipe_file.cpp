@@ -30,13 +30,14 @@ struct Source {
     std::string name;  // opens messages
     fs::path file;     // empty: none
     int depth = 0;     // recipes that led here by `base`
+    std::vector<OwnKey>* own = nullptr;
 };
 
-Recipe parse(std::string_view text, const Source& source);
+Recipe parse(std::string_view text, const Source& source, const Recipe& start = {});
 
-Recipe read(const FilePlace& place, int depth) {
+Recipe read(const FilePlace& place, int depth, std::vector<OwnKey>* own, const Recipe& start = {}) {
     constexpr std::size_t kLargest = std::size_t{1} << 24;
-    return parse(read_text(place, kLargest), {place.string(), place.path(), depth});
+    return parse(read_text(place, kLargest), {place.string(), place.path(), depth, own}, start);
 }
 
 bool is_path(std::string_view name) {
@@ -72,7 +73,7 @@ Recipe start_from(const std::string& base, const Source& source) {
     if (source.depth >= kMostBases)
         throw Error(
             fmt::format("base: more than {} recipes that start from each other", kMostBases));
-    if (const auto file = base_file(base, source)) return read(*file, source.depth + 1);
+    if (const auto file = base_file(base, source)) return read(*file, source.depth + 1, source.own);
     return parse_builtin(find_builtin(base), source.depth + 1);
 }
 
@@ -102,6 +103,9 @@ bool is_table(const std::string& name, const Settings& keys) {
         keys.keys(), [&](const Settings::Key& key) { return key.name.starts_with(name + "."); });
 }
 
+constexpr std::array kSettingKinds{TomlKind::string, TomlKind::integer, TomlKind::number,
+                                   TomlKind::boolean, TomlKind::array};
+
 void apply(Recipe& recipe, const TomlEntry& entry) {
     Settings keys;
     bind(keys, recipe);
@@ -112,8 +116,7 @@ void apply(Recipe& recipe, const TomlEntry& entry) {
         check_kind(entry, std::array{TomlKind::table});  // which is empty
         return;
     } else if (entry.key.starts_with("model.")) {
-        check_kind(entry, std::array{TomlKind::string, TomlKind::integer, TomlKind::number,
-                                     TomlKind::boolean, TomlKind::array});
+        check_kind(entry, kSettingKinds);
     } else {
         throw Error(fmt::format("{}: unknown key{}", printable(entry.key),
                                 nearest_key_hint(recipe, entry.key)));
@@ -150,6 +153,42 @@ void keep_for_models(Recipe& recipe, const TomlEntry& entry) {
         kept->values.emplace_back(value.key, value.text);
 }
 
+// "unused.augment.jitter": what nothing reads, until something does.
+constexpr std::string_view kUnused = "unused";
+// "preset.depth": what the model had brought along when the file was written.
+constexpr std::string_view kPreset = "preset";
+
+bool is_in(const TomlEntry& entry, std::string_view table) {
+    return entry.key == table || entry.key.starts_with(fmt::format("{}.", table));
+}
+
+// The entry without the name of its table; nothing for a table that is empty.
+std::optional<TomlEntry> inner_entry(const TomlEntry& entry, std::string_view table) {
+    if (entry.key == table) {
+        check_kind(entry, std::array{TomlKind::table});
+        return std::nullopt;
+    }
+    return TomlEntry{entry.key.substr(table.size() + 1), entry.kind, entry.text, entry.line};
+}
+
+// Only what this program's preset has otherwise becomes a setting of the recipe: the rest goes on
+// following the model, should another one be named.
+void keep_preset(Recipe& recipe, const TomlEntry& entry) {
+    const auto value = inner_entry(entry, kPreset);
+    if (!value) return;
+    check_kind(entry, kSettingKinds);
+    const auto value_now = [&](const SettingList& settings) {
+        for (const auto& [key, text] : model_settings(recipe.model.name, settings))
+            if (key == value->key) return text;
+        throw Error(
+            fmt::format("{}: {} has no such setting", printable(entry.key), recipe.model.name));
+    };
+    SettingList with = recipe.model.settings;
+    const std::string now = value_now(with);
+    with.emplace_back(value->key, value->text);
+    if (value_now(with) != now) set_recipe_value(recipe, "model." + value->key, value->text);
+}
+
 // Runs an action on an entry; what it throws then names the file and the line.
 template <class Action>
 void at_line(const Source& source, const TomlEntry& entry, const Action& action) {
@@ -160,9 +199,13 @@ void at_line(const Source& source, const TomlEntry& entry, const Action& action)
     }
 }
 
-Recipe parse(std::string_view text, const Source& source) {
+bool sets_key(const std::vector<TomlEntry>& entries, std::string_view key) {
+    return std::ranges::find(entries, key, &TomlEntry::key) != entries.end();
+}
+
+Recipe parse(std::string_view text, const Source& source, const Recipe& start) {
     std::vector<TomlEntry> entries = parse_toml(text, source.name);
-    Recipe recipe;
+    Recipe recipe = start;
     const auto base = std::ranges::find(entries, "base", &TomlEntry::key);
     if (base != entries.end()) {
         at_line(source, *base, [&] {
@@ -174,26 +217,47 @@ Recipe parse(std::string_view text, const Source& source) {
     // The settings of a model are held against the model, so its name goes first.
     std::ranges::stable_partition(entries,
                                   [](const TomlEntry& entry) { return entry.key == "model.name"; });
+    // What the preset brought is compared with what all other settings leave of it.
+    std::ranges::stable_partition(entries,
+                                  [](const TomlEntry& entry) { return !is_in(entry, kPreset); });
+    const Recipe before = recipe;
     for (const TomlEntry& entry : entries)
         at_line(source, entry, [&] {
             if (is_for_models(entry)) return keep_for_models(recipe, entry);
+            if (is_in(entry, kPreset)) return keep_preset(recipe, entry);
+            if (is_in(entry, kUnused)) {
+                if (const auto inner = inner_entry(entry, kUnused)) apply(recipe, *inner);
+                return;
+            }
             apply(recipe, entry);
             // What the base has for this model; what this file says comes after it.
             if (entry.key == "model.name") take_model_values(recipe);
+            if (source.own != nullptr && entry.kind != TomlKind::table)
+                add_own_key(*source.own,
+                            {entry.key, fmt::format("{}:{}", source.name, entry.line)});
         });
+    if (sets_key(entries, "augment.policy") && !sets_key(entries, "augment.jitter") &&
+        !sets_key(entries, "unused.augment.jitter"))
+        keep_jitter_off(recipe, before);
     return recipe;
 }
 
 }  // namespace
 
-Recipe read_recipe(const FilePlace& place) { return read(place, 0); }
+Recipe read_recipe(const FilePlace& place, std::vector<OwnKey>* own) { return read(place, 0, own); }
+
+Recipe read_run_recipe(const FilePlace& place) {
+    Recipe start;
+    start.schedule.scale_ends = true;  // as it was before there was a key
+    return read(place, 0, nullptr, start);
+}
 
 Recipe parse_recipe(std::string_view text, const std::string& name) {
     return parse(text, {name, {}, 0});
 }
 
-Recipe find_recipe(const std::string& name_or_path) {
-    return is_path(name_or_path) ? read_recipe(name_or_path)
+Recipe find_recipe(const std::string& name_or_path, std::vector<OwnKey>* own) {
+    return is_path(name_or_path) ? read_recipe(name_or_path, own)
                                  : parse_builtin(find_builtin(name_or_path), 0);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "base/suggest.h"
@@ -41,11 +42,20 @@ bool set_model_setting(ModelPart& model, const std::string& key, const std::stri
     return true;
 }
 
+bool fits(const std::string& model, const std::string& key, const std::string& value) {
+    try {
+        return accepts_setting(model, key, value);
+    } catch (const UsageError&) {
+        return false;
+    }
+}
+
 // Another model, with what the recipe has for it.
 void name_model(Recipe& recipe, const std::string& name, std::vector<std::string>& notes) {
     if (const auto left_out = change_model(recipe, name); !left_out.empty())
-        notes.push_back(fmt::format("left out of the recipe, as {} has no such setting: {}", name,
-                                    fmt::join(left_out, ", ")));
+        notes.push_back(fmt::format(
+            "left out of the recipe, as {} does not have them or takes other values: {}", name,
+            fmt::join(left_out, ", ")));
     if (const auto taken = take_model_values(recipe); !taken.empty())
         notes.push_back(fmt::format("the recipe has for {}: {}", name, fmt::join(taken, ", ")));
 }
@@ -78,20 +88,46 @@ bool sets(const SettingList& values, std::string_view key) {
     return std::ranges::find(values, key, &SettingList::value_type::first) != values.end();
 }
 
-// Another learning rate: where the schedule starts and ends keeps its ratio to the peak.
-void scale_ends(Recipe& recipe, const Recipe& before, const SettingList& values,
-                std::vector<std::string>& notes) {
-    const double factor = recipe.optim.lr / before.optim.lr;
-    if (factor == 1) return;
-    std::vector<std::string> moved;
-    const auto scale = [&](const char* key, double& field) {
-        if (field == 0 || sets(values, key)) return;
-        const double old = std::exchange(field, field * factor);
-        moved.push_back(fmt::format("{} {:g} -> {:g}", key, old, field));
-    };
-    scale("schedule.min_lr", recipe.schedule.min_lr);
-    scale("schedule.warmup_lr", recipe.schedule.warmup_lr);
-    if (!moved.empty()) notes.push_back(fmt::format("with optim.lr: {}", fmt::join(moved, ", ")));
+std::string setting_of(const Recipe& recipe, std::string_view key) {
+    for (const auto& [name, value] : model_settings(recipe.model.name, recipe.model.settings))
+        if (name == key) return value;
+    return {};
+}
+
+// The rule of CaiT's paper for the start of the branch weights.
+std::string start_by_depth(Recipe recipe) {
+    set_recipe_value(recipe, "model.residual_init", "auto");
+    return setting_of(recipe, "residual_init");
+}
+
+// Where the branch weights start depends on the depth; a value of the recipe's own stays, which may
+// be wrong for the new depth.
+void follow_depth(const Recipe& recipe, const Recipe& before, const SettingList& values,
+                  std::vector<std::string>& notes) {
+    if (!sets(values, "model.depth") || sets(values, "model.residual_init")) return;
+    const std::string kind = setting_of(recipe, "residual");
+    if (kind.empty() || kind == "none" || !recipe.model.weights.empty()) return;
+    const std::string old_start = setting_of(before, "residual_init");
+    const std::string start = setting_of(recipe, "residual_init");
+    const std::string rule = start_by_depth(recipe), depth = setting_of(recipe, "depth");
+    if (start != old_start)
+        notes.push_back(fmt::format("with model.depth {}: model.residual_init {} -> {}", depth,
+                                    old_start, start));
+    else if (start != rule && start_by_depth(before) != rule)
+        notes.push_back(
+            fmt::format("model.residual_init stays {}; the rule for model.depth {} is {}: --set "
+                        "model.residual_init=auto",
+                        start, depth, rule));
+}
+
+// A head for tokens learns from loss.name token_label alone, but takes part in the evaluation.
+void drop_token_head(Recipe& recipe, const SettingList& values, std::vector<std::string>& notes) {
+    if (recipe.loss.name == "token_label" || sets(values, "model.aux_head")) return;
+    if (setting_of(recipe, "aux_head") != "true") return;
+    set_recipe_value(recipe, "model.aux_head", "false");
+    notes.push_back(fmt::format(
+        "model.aux_head true -> false: it learns from loss.name token_label alone, found {}",
+        recipe.loss.name));
 }
 
 // Fewer epochs than the warm-up leaves room for: it keeps its share of the run.
@@ -107,6 +143,17 @@ void shorten_warmup(Recipe& recipe, const Recipe& before, const SettingList& val
 }
 
 }  // namespace
+
+bool ModelPart::operator==(const ModelPart& other) const {
+    const auto sorted = [](SettingList list) {
+        std::ranges::sort(list);
+        return list;
+    };
+    return std::tie(name, weights, prefer_ema, scales, expects_weights) ==
+               std::tie(other.name, other.weights, other.prefer_ema, other.scales,
+                        other.expects_weights) &&
+           sorted(settings) == sorted(other.settings);
+}
 
 std::vector<RecipeKey> recipe_keys() {
     Recipe recipe;
@@ -148,7 +195,9 @@ std::vector<std::string> change_model(Recipe& recipe, const std::string& name) {
     const SettingList known = model_settings(name);
     std::vector<std::string> left_out;
     std::erase_if(recipe.model.settings, [&](const auto& setting) {
-        if (std::ranges::find(known, setting.first, &SettingList::value_type::first) != known.end())
+        if (std::ranges::find(known, setting.first, &SettingList::value_type::first) !=
+                known.end() &&
+            fits(name, setting.first, setting.second))
             return false;
         left_out.push_back("model." + setting.first);
         return true;
@@ -176,6 +225,24 @@ std::vector<std::string> take_model_values(Recipe& recipe) {
     return taken;
 }
 
+std::string keep_jitter_off(Recipe& recipe, const Recipe& before) {
+    const auto has_effect = [](const AugmentPart& a) {
+        return ColourJitter::parse(a.jitter).active() &&
+               (a.force_jitter || keeps_jitter(parse_policy(a.policy)));
+    };
+    AugmentPart& a = recipe.augment;
+    if (a.jitter != before.augment.jitter || !ColourJitter::parse(a.jitter).active()) return {};
+    const bool had = has_effect(before.augment), has = has_effect(a);
+    if (had == has) return {};
+    const std::string jitter = a.jitter;
+    if (!has) return fmt::format("augment.policy {} replaces augment.jitter {}", a.policy, jitter);
+    a.jitter = "0";
+    return fmt::format(
+        "augment.jitter stays off: {0} had no effect beside augment.policy {1}; --set "
+        "augment.jitter={0} switches it on",
+        jitter, before.augment.policy);
+}
+
 std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values) {
     std::vector<std::string> notes;
     const auto name = std::find_if(values.rbegin(), values.rend(),
@@ -191,8 +258,12 @@ std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& va
     const Recipe before = recipe;  // the model's own rate is no change of it
     for (const auto& [key, value] : values)
         if (key != "model.name") set_recipe_value(recipe, key, value);
-    scale_ends(recipe, before, values, notes);
+    if (name != values.rend() || weights != values.rend()) drop_token_head(recipe, values, notes);
+    follow_depth(recipe, before, values, notes);
     shorten_warmup(recipe, before, values, notes);
+    if (sets(values, "augment.policy") && !sets(values, "augment.jitter"))
+        if (std::string note = keep_jitter_off(recipe, before); !note.empty())
+            notes.push_back(std::move(note));
     return notes;
 }
 

@@ -29,7 +29,8 @@ void bind(Settings& keys, Recipe& recipe);
 void set_recipe_value(Recipe& recipe, const std::string& key, const std::string& value);
 
 // Sets model.name. The recipe's settings that the new model does not have (class_layers, for a
-// DeiT) go; their keys are returned, so that somebody can be told.
+// DeiT), or whose values are not for it (heads 4, for the four stages of a VOLO), go; their keys
+// are returned, so that somebody can be told.
 std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
 
 // Takes what the recipe has for its model (Recipe::for_models), shorter names first. Returns what
@@ -38,9 +39,14 @@ std::vector<std::string> take_model_values(Recipe& recipe);
 
 // Key after key, the model's name first: it decides which of the recipe's own settings still mean
 // something, and brings what the recipe has for it. What hangs on a value that is set goes with it,
-// unless it is set too: min_lr and warmup_lr with lr, the warm-up with a number of epochs that it
-// does not fit. Returns a line for people about everything that changed beside the values.
+// unless it is set too: the start of the residual branches with the depth, the warm-up with a
+// number of epochs that it does not fit. Returns a line for people about everything that changed
+// beside the values.
 std::vector<std::string> set_recipe_values(Recipe& recipe, const SettingList& values);
+
+// A policy may replace the colour jitter. Where another policy than that of `before` would wake a
+// jitter that had no effect, it is switched off. Returns a line for people; empty: nothing changed.
+std::string keep_jitter_off(Recipe& recipe, const Recipe& before);
 
 // The ranges of all fields and the rules across them. Throws UsageError that names the key and the
 // rule. What only the data can tell is not looked at.

@@ -71,7 +71,10 @@ void append(std::vector<TomlEntry>& entries, const std::string& name, const toml
 std::vector<TomlEntry> flatten(const toml::table& root) {
     std::vector<TomlEntry> entries;
     for (const auto& [key, node] : root)
-        append(entries, std::string(key.str()), node, key.str() == "for" ? 3 : 1);
+        append(entries, std::string(key.str()), node,
+               key.str() == "for"      ? 3
+               : key.str() == "unused" ? 2
+                                       : 1);
     std::ranges::stable_sort(entries, {}, &TomlEntry::line);
     return entries;
 }

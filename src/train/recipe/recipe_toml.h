@@ -18,9 +18,10 @@ struct TomlEntry {
     std::int64_t line = 0;  // from 1
 };
 
-// In the order of the file. Tables below the first level (in [for] the third), empty tables and
-// arrays of anything but scalars have no text. `name` opens error messages: throws Error "name:12:
-// what is wrong". A text of more than 1 MB is refused, and so is deep nesting.
+// In the order of the file. Tables below the first level (in [unused] the second, in [for] the
+// third), empty tables and arrays of anything but scalars have no text. `name` opens error
+// messages: throws Error "name:12: what is wrong". A text of more than 1 MB is refused, and so is
+// deep nesting.
 std::vector<TomlEntry> parse_toml(std::string_view text, const std::string& name);
 
 // The same text with its shape, for files that are more than a list of keys (studies).

@@ -10,6 +10,7 @@
 
 #include "cait/error.h"
 #include "system/atomic_file.h"
+#include "system/file_bytes.h"
 #include "train/recipe/recipe_file.h"
 
 namespace cait {
@@ -83,10 +84,16 @@ void RunFolder::require_no_results(const std::filesystem::path& path) {
 RunFolder RunFolder::create(const std::filesystem::path& path, const Recipe& recipe) {
     RunFolder folder(Folder::make(path));
     require_free(path);
-    AtomicFile file(folder.recipe());
-    file.write(recipe_text(recipe));
-    file.commit();
+    folder.keep_recipe(recipe);
     return folder;
+}
+
+void RunFolder::keep_recipe(const Recipe& recipe) const {
+    const std::string text = recipe_text(recipe);
+    if (this->recipe().exists() && read_text(this->recipe()) == text) return;
+    AtomicFile file(this->recipe());
+    file.write(text);
+    file.commit();
 }
 
 RunFolder RunFolder::open(const std::filesystem::path& path) {

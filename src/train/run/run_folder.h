@@ -48,6 +48,8 @@ public:
     static RunFolder create(const std::filesystem::path& path, const Recipe& recipe);
     // A run to go on with; throws Error when there is nothing to go on from.
     static RunFolder open(const std::filesystem::path& path);
+    // Writes recipe.toml unless it says the same already.
+    void keep_recipe(const Recipe& recipe) const;
 
 private:
     explicit RunFolder(FolderPtr folder);

@@ -12,6 +12,7 @@
 #include "system/digest.h"
 #include "train/recipe/recipe_file.h"
 #include "train/recipe/recipe_keys.h"
+#include "train/recipe/unused_keys.h"
 
 namespace cait {
 
@@ -188,6 +189,8 @@ SweepRun make_run(const SweepStudy& study, const Recipe& base, const ExpandedArm
     }
     run.epochs = recipe.schedule.epochs + recipe.schedule.cooldown;
     run.settings = complete_settings(study, recipe);
+    for (const UnusedKey& key : unused_keys(recipe))
+        if (run.chosen.contains(key.key)) run.unused.push_back(key);
     return run;
 }
 

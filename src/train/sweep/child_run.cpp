@@ -52,9 +52,9 @@ std::string last_line(const std::string& text) {
 // Every number of an answer of `cait eval`: "top1", "retrieval.map", "knn.20.accuracy".
 void add_scores(const nlohmann::json& json, const std::string& prefix,
                 std::map<std::string, double>& scores) {
-    static const std::set<std::string> kNoScores = {"seconds", "images_per_second", "reliability",
-                                                    "worst",   "per_class",         "crop_ratio",
-                                                    "classes", "images",            "skipped"};
+    static const std::set<std::string> kNoScores = {
+        "seconds",    "images_per_second", "reliability", "worst",  "per_class",
+        "crop_ratio", "classes",           "images",      "skipped"};
     for (const auto& [key, value] : json.items()) {
         if (kNoScores.contains(key)) continue;
         const std::string name = prefix.empty() ? key : prefix + "." + key;
@@ -121,7 +121,8 @@ fs::path run_folder(const fs::path& out, const SweepRun& run) { return out / run
 
 std::vector<std::string> train_words(const SweepStudy& study, const SweepRun& run,
                                      const fs::path& out, const ChildOptions& options) {
-    std::vector<std::string> words{"train", recipe_word(study)};
+    // What the study sets has been looked at for all its runs together (runs.h).
+    std::vector<std::string> words{"train", recipe_word(study), "--allow-unused"};
     for (const auto& [key, value] : run.words) {
         const std::string file =
             value.starts_with("@") ? (out / value.substr(1) / "last.safetensors").string() : value;

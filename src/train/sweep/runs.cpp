@@ -119,6 +119,37 @@ void check_contrasts(const SweepStudy& study, const std::vector<SweepRun>& runs)
     }
 }
 
+// Where a study sets the key first; 0: only its tuning does.
+std::int64_t line_of(const SweepStudy& study, const std::string& key) {
+    std::vector<StudySettings> all{study.settings};
+    for (const StudyArm& arm : study.arms) all.push_back(arm.settings);
+    for (const StudyFactor& factor : study.factors)
+        for (const std::string& varied : factor.keys) all.push_back({{varied, "", factor.line}});
+    for (const StudySettings& settings : all) {
+        const auto found = std::ranges::find(settings, key, &StudySetting::key);
+        if (found != settings.end()) return found->line;
+    }
+    return 0;
+}
+
+// Settings are for all arms at once and factors cross everything: a key is a mistake only where no
+// run that has it reads it.
+void check_unused(const SweepStudy& study, const std::vector<SweepRun>& runs) {
+    if (study.allow_unused) return;
+    const auto reads = [](const SweepRun& run, const std::string& key) {
+        return run.chosen.contains(key) &&
+               std::ranges::find(run.unused, key, &UnusedKey::key) == run.unused.end();
+    };
+    for (const SweepRun& run : runs)
+        for (const auto& [key, when] : run.unused)
+            if (std::ranges::none_of(runs, [&](const SweepRun& r) { return reads(r, key); }))
+                throw Error(
+                    fmt::format("{}:{}: {}: has no effect in any run: it is read only with {} "
+                                "(leave it out, or "
+                                "set allow_unused = true)",
+                                study.file, line_of(study, key), key, when));
+}
+
 }  // namespace
 
 std::string SweepRun::name() const { return fmt::format("{}-{}", arm, seed); }
@@ -174,6 +205,7 @@ std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choi
     for (std::size_t i = 0; i < used.size(); ++i)
         if (!used[i]) throw Error(fmt::format("{}: skip {}: matches no run", study.file, i + 1));
     if (runs.empty()) throw Error(fmt::format("{}: skip: leaves no run", study.file));
+    check_unused(study, runs);
     link_runs(study, arms, runs);
     runs = sorted(study, std::move(runs));
     check_contrasts(study, runs);

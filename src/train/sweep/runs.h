@@ -10,6 +10,7 @@
 
 #include "cait/settings.h"
 #include "train/recipe/recipe.h"
+#include "train/recipe/unused_keys.h"
 #include "train/sweep/study.h"
 
 namespace cait {
@@ -22,6 +23,7 @@ struct SweepRun {
     SettingList words;
     std::map<std::string, std::string> chosen;    // what the study itself sets, and "arm", "seed"
     std::map<std::string, std::string> settings;  // complete: all that differs from a bare recipe
+    std::vector<UnusedKey> unused;                // of `chosen`: those that nothing reads
     double epochs = 0;
     std::string identity;            // of settings, data and tests: 16 hexadecimal digits
     std::vector<std::size_t> after;  // runs whose weights it reads or whose score it needs
@@ -35,8 +37,9 @@ struct SweepRun {
 using TuneChoices = std::map<std::string, SettingList>;
 
 // Throws Error that names file, line and key for what contradicts itself: unknown keys and recipes,
-// values out of range, arms that need each other in a circle, contrasts and conditions that mean no
-// arm. Of an arm that is tuned and has no choice yet, the first point of the grid stands for it.
+// values out of range, keys that have no effect in any run that sets them, arms that need each
+// other in a circle, contrasts and conditions that mean no arm. Of an arm that is tuned and has no
+// choice yet, the first point of the grid stands for it.
 std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choices = {});
 
 // The runs of the tuning that can be known from the scores of those that are finished, by name: of

@@ -332,7 +332,7 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
     const StudyReader reader(file);
     reader.only(root,
                 {"title", "recipe", "settings", "data", "define", "factors", "together", "skip",
-                 "arm", "seeds", "contrast", "budget_hours", "chance", "tune"},
+                 "arm", "seeds", "contrast", "budget_hours", "chance", "allow_unused", "tune"},
                 "");
     SweepStudy study;
     study.file = file;
@@ -363,6 +363,7 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
         study.contrasts.push_back(contrast_of(reader, node));
     reader.number(root, "budget_hours", study.budget_hours, 0, "hours from 0");
     reader.number(root, "chance", study.chance, 0, "a score from 0");
+    reader.flag(root, "allow_unused", study.allow_unused);
     if (const TomlNode* node = reader.find(root, "tune"))
         study.tune = tune_of(reader, reader.table("tune", *node));
     check_arms(reader, study);

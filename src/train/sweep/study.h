@@ -90,8 +90,9 @@ struct SweepStudy {
     std::vector<StudyArm> arms;
     std::vector<std::int64_t> seeds;
     std::vector<StudyContrast> contrasts;
-    double budget_hours = 0;  // 0: none
-    double chance = 0;        // what a score of a run that failed counts as
+    double budget_hours = 0;    // 0: none
+    double chance = 0;          // what a score of a run that failed counts as
+    bool allow_unused = false;  // keys that have no effect in any run
     std::optional<StudyTune> tune;
 
     std::string fill(const std::string& text) const;  // "${H}" by its value

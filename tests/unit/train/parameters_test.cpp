@@ -78,6 +78,16 @@ TEST(Parameters, AllButVectorsDecayByDinosRule) {
         EXPECT_FALSE(params.at(name).decay) << name;
 }
 
+TEST(Parameters, EverythingDecaysByTheClassicRule) {
+    Recipe recipe;
+    recipe.optim.decay_rule = DecayRule::all;
+    for (const Graph& graph :
+         {small("resnet18", {{"width", "8"}}), small("deit_tiny_patch16_224", {{"depth", "1"}})})
+        for (const auto& [name, param] : by_name(graph, recipe))
+            EXPECT_TRUE(param.decay || !param.trained) << name;
+    EXPECT_TRUE(by_name(small("resnet18", {{"width", "8"}}), recipe).at("bn1.weight").decay);
+}
+
 TEST(Parameters, LayersBelowTheHeadLearnSlower) {
     Recipe recipe;
     recipe.optim.layer_decay = 0.5;

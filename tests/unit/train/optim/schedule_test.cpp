@@ -72,16 +72,28 @@ TEST(Schedule, RateGrowsWithTheBatchUnlessItStandsAlone) {
 
 // With 5e-4 per 512 images, 64 images learn at 6.25e-5: an end at 1e-5 would be a sixth of the peak
 // instead of a fiftieth, and below 11 images above it.
-TEST(Schedule, EndsGoDownWithASmallBatchButNotUpWithALargeOne) {
+TEST(Schedule, EndsGoDownWithASmallBatchIfAskedToButNotUpWithALargeOne) {
     SchedulePart part;
     part.min_lr = 1e-5;
     part.warmup_lr = 1e-6;
+    part.scale_ends = true;
     const OptimPart optim;  // 5e-4 for a batch of 512
     EXPECT_DOUBLE_EQ(scaled_schedule(part, optim, 64).min_lr, 1e-5 / 8);
     EXPECT_DOUBLE_EQ(scaled_schedule(part, optim, 64).warmup_lr, 1e-6 / 8);
     EXPECT_DOUBLE_EQ(scaled_schedule(part, optim, 1024).min_lr, 1e-5);
     for (const std::int64_t batch : {1, 8, 64, 1024})
         EXPECT_LT(scaled_schedule(part, optim, batch).min_lr, scaled_lr(optim, batch));
+}
+
+// DeiT's code scales --lr alone.
+TEST(Schedule, EndsAreThoseOfTheRecipeWhateverTheBatch) {
+    SchedulePart part;
+    part.min_lr = 1e-5;
+    part.warmup_lr = 1e-6;
+    for (const std::int64_t batch : {1, 64, 512, 1024}) {
+        EXPECT_DOUBLE_EQ(scaled_schedule(part, OptimPart(), batch).min_lr, 1e-5) << batch;
+        EXPECT_DOUBLE_EQ(scaled_schedule(part, OptimPart(), batch).warmup_lr, 1e-6) << batch;
+    }
 }
 
 TEST(Schedule, DecayStaysUnlessAnEndIsGiven) {

@@ -5,6 +5,7 @@
 
 #include "cait/error.h"
 #include "support/temporary_folder.h"
+#include "train/recipe/recipe_keys.h"
 #include "train/recipe/recipe_toml.h"
 
 namespace cait {
@@ -291,6 +292,50 @@ TEST(RecipeText, IsCompleteAndCommented) {
     EXPECT_EQ(values, comments);
     EXPECT_EQ(values, parse_toml(text, "x").size());
     EXPECT_GE(values, 75U);
+}
+
+TEST(RecipeText, HasWhatThePresetBrings) {
+    Recipe recipe = find_recipe("cait");
+    set_recipe_values(recipe, {{"model.name", "cait_s36_224"}, {"model.heads", "6"}});
+    const std::string text = recipe_text(recipe);
+    const std::size_t preset = text.find("\n[preset]");
+    ASSERT_NE(preset, std::string::npos);
+    EXPECT_LT(text.find("\nheads = 6\n"), preset);
+    for (const char* line : {"\ndrop_path = 0.2\n", "\nresidual_init = 1e-06\n", "\ndepth = 36\n",
+                             "\ntalking_heads = \"both\"\n", "\nclass_layers = 2\n"})
+        EXPECT_GT(text.find(line, preset), preset) << line;
+    EXPECT_THAT(text, testing::Not(HasSubstr("\nclasses = ")));       // the data's
+    EXPECT_THAT(text, testing::Not(HasSubstr("\nclass_insert = ")));  // nothing reads it
+    EXPECT_EQ(parse_recipe(text, "again"), recipe);
+    // A program whose presets differ, and somebody who edits the file.
+    std::string edited = text;
+    edited.replace(edited.find("drop_path = 0.2"), 15, "drop_path = 0.9");
+    EXPECT_EQ(parse_recipe(edited, "x").model.settings,
+              (SettingList{{"heads", "6"}, {"drop_path", "0.9"}}));
+    EXPECT_EQ(recipe_file_refusal("[preset]\ndept = 3\n"),
+              "x.toml:2: preset.dept: cait_xxs24_224 has no such setting");
+}
+
+TEST(RecipeText, KeepsWhatNothingReadsApart) {
+    Recipe recipe = find_recipe("deit");
+    recipe.model.settings = {{"drop_path_rule", "constant"}, {"drop_path", "0"}};
+    const std::string text = recipe_text(recipe);
+    EXPECT_THAT(text, HasSubstr("\n[unused]\n# read only with model.drop_path above 0\n"
+                                "model.drop_path_rule = \"constant\"\n"));
+    EXPECT_THAT(text, HasSubstr("\naugment.jitter = 0.3\n"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("\njitter = 0.3")));
+    EXPECT_EQ(parse_recipe(text, "again"), recipe);
+    EXPECT_EQ(recipe_text(parse_recipe(text, "again")), text);
+}
+
+// Before schedule.scale_ends, a small batch lowered both ends.
+TEST(RecipeFile, ARunGoesOnByTheRulesThatItBeganWith) {
+    const TemporaryFolder folder;
+    write_file(folder / "recipe.toml", "[optim]\nlr = 1e-3\n");
+    EXPECT_TRUE(read_run_recipe(folder / "recipe.toml").schedule.scale_ends);
+    EXPECT_FALSE(read_recipe(folder / "recipe.toml").schedule.scale_ends);
+    write_file(folder / "recipe.toml", recipe_text(Recipe{}));
+    EXPECT_EQ(read_run_recipe(folder / "recipe.toml"), Recipe{});
 }
 
 TEST(TomlLiteral, IsBareOnlyWhereItReadsBackTheSame) {

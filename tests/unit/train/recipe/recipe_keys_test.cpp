@@ -8,6 +8,8 @@
 #include <set>
 
 #include "cait/error.h"
+#include "train/recipe/model_settings.h"
+#include "train/recipe/recipe_file.h"
 
 namespace cait {
 namespace {
@@ -76,6 +78,85 @@ TEST(RecipeKeys, AnotherModelBringsWhatTheRecipeHasForIt) {
     recipe = before;
     EXPECT_TRUE(set_recipe_values(recipe, {{"model.name", "deit3_base_patch16_224"}}).empty());
     EXPECT_EQ(recipe.model.settings, before.model.settings);
+}
+
+TEST(RecipeKeys, AnotherModelKeepsOnlyTheValuesThatItTakes) {
+    Recipe recipe;
+    set_recipe_value(recipe, "model.heads", "4");  // a VOLO has four numbers
+    set_recipe_value(recipe, "model.class_layers", "3");
+    EXPECT_EQ(change_model(recipe, "volo_d1_224"), (std::vector<std::string>{"model.heads"}));
+    EXPECT_EQ(recipe.model.settings, (SettingList{{"class_layers", "3"}}));
+}
+
+TEST(RecipeKeys, ALearningRateChangesTheRateAlone) {
+    Recipe recipe = find_recipe("small");
+    const SchedulePart before = recipe.schedule;
+    EXPECT_THAT(set_recipe_values(recipe, {{"optim.lr", "1e-4"}}), testing::IsEmpty());
+    EXPECT_EQ(recipe.optim.lr, 1e-4);
+    EXPECT_EQ(recipe.schedule, before);
+}
+
+TEST(RecipeKeys, AnotherDepthBringsItsStartOfTheBranches) {
+    const auto set = [](const char* name, const SettingList& values) {
+        Recipe recipe = find_recipe(name);
+        std::vector<std::string> notes = set_recipe_values(recipe, values);
+        for (const auto& [key, value] : model_settings(recipe.model.name, recipe.model.settings))
+            if (key == "residual_init") return std::pair(value, notes);
+        return std::pair(std::string(), notes);
+    };
+    const auto [start, notes] = set("cait", {{"model.depth", "12"}});
+    EXPECT_EQ(start, "0.1");
+    EXPECT_THAT(notes,
+                testing::ElementsAre("with model.depth 12: model.residual_init 1e-05 -> 0.1"));
+    EXPECT_THAT(set("cait", {{"model.depth", "20"}}).second, testing::IsEmpty());
+    EXPECT_EQ(set("cait", {{"model.depth", "12"}, {"model.residual_init", "1e-5"}}).first, "1e-5");
+    // A recipe's own value stays, and is named where the rule says otherwise than before.
+    EXPECT_THAT(set("small", {{"model.depth", "6"}}).second, testing::IsEmpty());
+    EXPECT_EQ(set("small", {{"model.depth", "36"}}).first, "1");
+    EXPECT_THAT(
+        set("small", {{"model.depth", "36"}}).second,
+        testing::ElementsAre(AllOf(HasSubstr("model.residual_init stays 1"), HasSubstr("1e-06"))));
+    EXPECT_THAT(set("cait", {{"model.depth", "12"}, {"model.residual", "none"}}).second,
+                testing::IsEmpty());
+}
+
+TEST(RecipeKeys, APolicyOfNoneWakesNoJitter) {
+    Recipe recipe = find_recipe("deit");
+    EXPECT_EQ(recipe.augment.jitter, "0.3");
+    const auto notes = set_recipe_values(recipe, {{"augment.policy", "none"}});
+    EXPECT_EQ(recipe.augment.jitter, "0");
+    EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("augment.jitter stays off")));
+    recipe = find_recipe("deit");
+    EXPECT_THAT(set_recipe_values(recipe, {{"augment.policy", "none"}, {"augment.jitter", "0.3"}}),
+                testing::IsEmpty());
+    EXPECT_EQ(recipe.augment.jitter, "0.3");
+    // Here it had an effect before, and keeps or loses it.
+    recipe = find_recipe("deit3-1k");
+    EXPECT_THAT(set_recipe_values(recipe, {{"augment.policy", "none"}}), testing::IsEmpty());
+    EXPECT_EQ(recipe.augment.jitter, "0.3");
+    EXPECT_THAT(set_recipe_values(recipe, {{"augment.policy", "original"}}),
+                testing::ElementsAre("augment.policy original replaces augment.jitter 0.3"));
+    EXPECT_EQ(parse_recipe("base = \"deit\"\naugment.policy = \"none\"\n", "x").augment.jitter,
+              "0");
+}
+
+// The head for tokens would not learn, and yet vote.
+TEST(RecipeKeys, SmallTrainsEveryFamily) {
+    for (const char* model :
+         {"vit_tiny_patch16_224", "deit_tiny_patch16_224", "deit3_tiny_patch16_224",
+          "cait_xxs24_224", "ceit_tiny_patch16_224", "volo_d1_224", "volo_d5_512", "resmlp_12_224",
+          "patchconvnet_s20", "resnet18", "deepvit_16b"}) {
+        Recipe recipe = find_recipe("small");
+        const auto notes = set_recipe_values(recipe, {{"model.name", model}});
+        EXPECT_NO_THROW(check(recipe)) << model;
+        const SettingList settings = model_settings(model, recipe.model.settings);
+        EXPECT_EQ(
+            std::ranges::count(settings, std::pair<std::string, std::string>{"aux_head", "true"}),
+            0);
+    }
+    Recipe recipe = find_recipe("volo");
+    set_recipe_values(recipe, {{"model.name", "volo_d2_224"}});
+    EXPECT_THAT(recipe.model.settings, testing::IsEmpty());
 }
 
 TEST(RecipeKeys, SetFieldsOfEveryKind) {

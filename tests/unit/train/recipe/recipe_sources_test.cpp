@@ -92,6 +92,7 @@ struct FileKey {
 };
 
 FileKey file_key(const std::string& text) {
+    if (text.starts_with("unused.")) return {text.substr(7), ""};
     if (!text.starts_with("for.")) return {text, ""};
     const std::size_t dot = text.find('.', 4);
     return {text.substr(dot + 1), text.substr(4, dot - 4)};

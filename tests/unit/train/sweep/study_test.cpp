@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "cait/error.h"
+#include "support/source_path.h"
 #include "train/sweep/runs.h"
 
 namespace cait {
@@ -215,6 +217,34 @@ TEST(StudyFile, ContradictionsGetOneClearError) {
     for (const Refused& one : cases)
         EXPECT_THAT(study_refusal(two + one.text), StartsWith(one.message)) << one.text;
     EXPECT_EQ(cases.size(), 17U);
+}
+
+// Factors cross everything, so that one arm may not read what another one needs.
+TEST(StudyFile, AKeyIsReadBySomeRun) {
+    EXPECT_EQ(study_refusal(kHead + std::string("[[together]]\nmodel.residual = [\"none\", "
+                                                "\"layerscale\"]\nmodel.residual_init = "
+                                                "[\"auto\", \"1\"]\n")),
+              "no error");
+    EXPECT_EQ(study_refusal(kHead + std::string("[settings]\noptim.momentum = 0.8\n[factors]\n"
+                                                "optim.name = [\"adamw\", \"sgd\"]\n")),
+              "no error");
+    const std::string idle = "[settings]\noptim.momentum = 0.8\n" + arms({"a", "b"});
+    EXPECT_THAT(study_refusal(kHead + idle),
+                AllOf(StartsWith("x.toml:7: optim.momentum: has no effect in any run"),
+                      HasSubstr("optim.name=sgd"), HasSubstr("allow_unused = true")));
+    EXPECT_THAT(study_refusal(kHead + arms({"a", "b"}) + "settings.optim.momentum = 0.8\n"),
+                StartsWith("x.toml:10: optim.momentum: has no effect in any run"));
+    EXPECT_EQ(study_refusal("allow_unused = true\n" + std::string(kHead) + idle), "no error");
+}
+
+TEST(StudyFile, OursCanBePlanned) {
+    const auto folder = test::source_path(__FILE__).parent_path() / "../../../../recipes/studies";
+    std::size_t studies = 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+        EXPECT_NO_THROW(plan_runs(read_study(file.path()))) << file.path();
+        ++studies;
+    }
+    EXPECT_GE(studies, 9U);
 }
 
 TEST(StudyFile, TheHeadIsChecked) {

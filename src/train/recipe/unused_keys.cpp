@@ -1,0 +1,81 @@
+#include "train/recipe/unused_keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cait/error.h"
+#include "train/recipe/model_settings.h"
+#include "train/recipe/recipe_keys.h"
+
+namespace cait {
+
+namespace {
+
+// What the recipe itself makes of a setting that its model would read.
+std::string unread_in_recipe(const Recipe& recipe, const SettingFacts& setting) {
+    const bool drops = setting.name.find("drop") != std::string::npos && setting.value != "0";
+    if (recipe.train.mode == "eval" && drops) return "train.mode=train";
+    if (!recipe.model.weights.empty() && setting.name == "residual_init")
+        return "fresh weights, without model.weights";
+    return {};
+}
+
+bool is_set(const SettingList& settings, const std::string& name) {
+    return std::ranges::find(settings, name, &SettingList::value_type::first) != settings.end();
+}
+
+std::map<std::string, std::string> values_of(Recipe recipe) {
+    Settings keys;
+    bind(keys, recipe);
+    std::map<std::string, std::string> values;
+    for (auto& [key, value] : keys.values()) values.emplace(key, value);
+    return values;
+}
+
+}  // namespace
+
+std::vector<UnusedKey> unused_keys(const Recipe& recipe) {
+    std::vector<UnusedKey> unused;
+    const auto add = [&](const std::string& key, const std::string& when) {
+        if (!when.empty()) unused.push_back({key, when});
+    };
+    for (const SettingFacts& facts :
+         model_setting_facts(recipe.model.name, recipe.model.settings)) {
+        if (!is_set(recipe.model.settings, facts.name)) continue;
+        const std::string when = unread_in_recipe(recipe, facts);
+        add("model." + facts.name, facts.unread.empty() ? when : facts.unread);
+    }
+    Recipe copy = recipe;
+    Settings keys;
+    bind(keys, copy);
+    for (const Settings::Key& key : keys.keys()) add(key.name, key.unread());
+    return unused;
+}
+
+void add_own_key(std::vector<OwnKey>& keys, OwnKey key) {
+    std::erase_if(keys, [&](const OwnKey& earlier) { return earlier.key == key.key; });
+    keys.push_back(std::move(key));
+}
+
+void refuse_unused(const Recipe& recipe, const std::vector<OwnKey>& own) {
+    const auto values = values_of(recipe), standard = values_of(Recipe{});
+    std::vector<std::string> lines;
+    for (const auto& [key, when] : unused_keys(recipe)) {
+        const auto found = std::ranges::find(own, key, &OwnKey::key);
+        if (found == own.end()) continue;
+        const auto value = values.find(key);
+        if (value != values.end() &&
+            (value->second.empty() || (!found->place.empty() && value->second == standard.at(key))))
+            continue;
+        lines.push_back(fmt::format("{}{}{}: has no effect: it is read only with {}", found->place,
+                                    found->place.empty() ? "" : ": ", key, when));
+    }
+    if (lines.empty()) return;
+    throw UsageError(fmt::format("{} (leave {} out, or add --allow-unused)", fmt::join(lines, "; "),
+                                 lines.size() == 1 ? "it" : "them"));
+}
+
+}  // namespace cait
