@@ -249,7 +249,7 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
         note(fmt::format("step {}: not taken: {} is not finite (loss {})", state_.step,
                          result.first_bad, result.loss));
         if (state_.skipped_in_a_row >= kMostSkippedInARow)
-            throw Error(fmt::format(
+            throw Diverged(fmt::format(
                 "{}: stopped at step {}: {} steps in a row were not finite, first in {}; the last "
                 "good checkpoint is intact: lower optim.lr or set optim.clip=norm",
                 options_.folder.string(), state_.step, kMostSkippedInARow, result.first_bad));
@@ -398,8 +398,17 @@ TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const Worl
     ProcessGroupOptions group_options;
     group_options.device = usable_device(recipe.train.device, "train.device");
     group_options.resume = "cait train --resume " + options.folder.string();
-    ProcessGroup group(world, group_options);
-    return TrainingRun(recipe, options, group).run();
+    group_options.waiting.note = options.observer.note;
+    group_options.waiting.stop = options.stop;
+    std::optional<ProcessGroup> group;
+    try {
+        group.emplace(world, group_options);
+    } catch (const StoppedWaiting& stopped) {
+        TrainOutcome outcome;
+        outcome.stopped_by = stopped.signal();
+        return outcome;
+    }
+    return TrainingRun(recipe, options, *group).run();
 }
 
 }  // namespace cait

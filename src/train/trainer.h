@@ -14,14 +14,15 @@ namespace cait {
 struct TrainOptions {
     std::filesystem::path folder;
     bool resume = false;
-    // Asked after every step: a signal number when the run is to save and stop, else 0.
+    // Asked after every step, and while the processes wait for each other: a signal number when the
+    // run is to save and stop, else 0.
     std::function<int()> stop = [] { return 0; };
     TrainObserver observer;
 };
 
 // As the public one, with a recipe that is made already. One process of `world`, which all call
 // this with the same arguments. Throws UsageError for a recipe that makes no sense, Error for data,
-// disks, divergence and lost processes.
+// disks and lost processes, Diverged.
 TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const WorldInfo& world = {});
 
 }  // namespace cait
