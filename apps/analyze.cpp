@@ -125,6 +125,8 @@ void add_analyze(CLI::App& command, const Invocation&) {
     auto arguments = std::make_shared<AnalyzeArguments>();
     arguments->pictures.count = 16;
     arguments->model.add_to(command, true);
+    arguments->model.add_fresh_head_to(command);
+    arguments->model.preparation.add_to(command);
     add_several_weights(command, arguments->weights)
         ->description(
             "Weight files, folders of runs, or official: the published weights of --model (see "

@@ -42,14 +42,6 @@ struct AnalyzeArguments {
     bool asks_models() const;    // for any other
 };
 
-// What a model is called: NAME of NAME=FILE, and where several share it the file with it.
-struct ModelLabel {
-    std::string given;   // empty: no NAME
-    std::string unique;  // without a NAME that of the file
-};
-std::vector<ModelLabel> labels_of(const AnalyzeArguments& arguments,
-                                  const std::vector<FoundModel>& found);
-
 // What --what means: names, each of an analysis. Throws UsageError for another word.
 void check_analyses(const AnalyzeArguments& arguments);
 void run(const AnalyzeArguments& arguments);

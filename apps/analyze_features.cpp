@@ -63,12 +63,12 @@ Study study_features(const AnalyzeArguments& arguments, const std::vector<FoundM
     embed.executor = arguments.executor;
     embed.threads = arguments.threads;
     FeatureStudy study(std::move(question), terminal_observer());
-    const std::vector<ModelLabel> labels = labels_of(arguments, found);
+    const std::vector<std::string> labels = unique_labels(found);
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const auto& [given, unique] = labels[i];
+        const std::string& given = found[i].words.label;
         const Embedder embedder = make_embedder(embed, open_with_notes(found[i]).model);
-        if (found.size() > 1) print_error("{} of {}: {}\n", i + 1, found.size(), unique);
-        study.add(embedder, unique, given.empty() ? unique : given, found[i].file);
+        if (found.size() > 1) print_error("{} of {}: {}\n", i + 1, found.size(), labels[i]);
+        study.add(embedder, labels[i], given.empty() ? labels[i] : given, found[i].file);
     }
     return study.study();
 }

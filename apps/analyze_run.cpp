@@ -84,15 +84,12 @@ void prepare_images(const AnalyzeArguments& arguments, std::vector<AnalysedModel
 std::vector<AnalysedModel> open_subjects(const AnalyzeArguments& arguments,
                                          const std::vector<FoundModel>& found) {
     std::vector<AnalysedModel> subjects;
-    const std::vector<ModelLabel> labels = labels_of(arguments, found);
     for (OpenedModel& one : open_with_notes(found)) {
-        if (const ModelLabel& label = labels[subjects.size()]; !label.given.empty())
-            one.label = label.unique;
         std::unique_ptr<Executor> executor = make_executor(one.model, arguments.executor);
         auto at_size = [source = one.source,
                         preprocessing = one.model.preprocessing()](std::int64_t size) {
             FoundModel resized = source;
-            resized.words.settings.emplace_back("image_size", std::to_string(size));
+            resized.words.image_size = std::to_string(size);
             Model model = open_model(resized).model;
             model.set_preprocessing(preprocessing);
             return model;
@@ -173,23 +170,6 @@ void check_analyses(const AnalyzeArguments& arguments) {
     }
 }
 
-std::vector<ModelLabel> labels_of(const AnalyzeArguments& arguments,
-                                  const std::vector<FoundModel>& found) {
-    std::vector<ModelLabel> labels;
-    std::vector<std::string> files;
-    for (const std::string& text : arguments.weights) labels.push_back({split_name(text).name, {}});
-    for (const FoundModel& one : found) files.push_back(one.file);
-    const std::vector<std::string> names = unique_names(files);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const std::string& given = labels[i].given;
-        const bool shared = std::ranges::count(labels, given, &ModelLabel::given) > 1;
-        labels[i].unique = given.empty() ? names[i]
-                           : shared      ? fmt::format("{} ({})", given, names[i])
-                                         : given;
-    }
-    return labels;
-}
-
 bool AnalyzeArguments::asks(const std::string& analysis) const {
     return std::ranges::count(what, analysis) > 0;
 }
@@ -198,22 +178,12 @@ bool AnalyzeArguments::asks_models() const { return !std::ranges::all_of(what, i
 
 namespace {
 
-// NAME of NAME=FILE is what charts call the model, and the model of a file that does not name its
-// own.
-std::vector<FoundModel> find_labelled(const AnalyzeArguments& arguments) {
-    std::vector<FoundModel> found;
-    for (const std::string& text : arguments.weights) {
-        const auto [label, file] = split_name(text);
-        ModelWords words = arguments.model.words(file, arguments.classes);
-        words.imagenet_names = !arguments.asks_features();
-        words.file_decides = arguments.weights.size() > 1 || !label.empty();
-        if (!label.empty() && is_model(label)) {
-            words.model = label;
-            words.settings.clear();
-        }
-        found.push_back(find_model(words));
-    }
-    return found;
+std::vector<FoundModel> find_subjects(const AnalyzeArguments& arguments) {
+    ModelWords words = arguments.model.words("", arguments.classes);
+    words.imagenet_names = !arguments.asks_features();
+    if (!arguments.asks_models() && !reads_class_head(arguments.features.embed.tap))
+        words.load.allow_fresh_head = true;
+    return find_models(arguments.weights, words);
 }
 
 AnalysisRequest request_of(const AnalyzeArguments& arguments) {
@@ -273,7 +243,7 @@ nlohmann::json analyze_models(const AnalyzeArguments& given, const std::vector<F
 }  // namespace
 
 void run(const AnalyzeArguments& arguments) {
-    const std::vector<FoundModel> found = find_labelled(arguments);
+    const std::vector<FoundModel> found = find_subjects(arguments);
     if (arguments.asks_models()) make_folder(arguments.output);
     enter_sandbox_for({arguments.output, arguments.features.report, arguments.features.svg,
                        arguments.executor.cache});

@@ -177,6 +177,7 @@ void run(const AttendArguments& given, const Invocation& invocation) {
     AttendArguments arguments = given;
     ModelWords words = arguments.model.words("", arguments.classes);
     words.imagenet_names = true;
+    words.load.allow_fresh_head = true;  // Looker shows none of its answers
     const std::vector<FoundModel> found = find_models(arguments.weights, words);
     if (arguments.into_folder()) make_folder(arguments.output);
     enter_sandbox_for({arguments.output, arguments.raw, arguments.executor.cache});

@@ -37,6 +37,7 @@ struct BenchArguments {
 // A file, a run's folder, or the name of a preset, which then has fresh weights.
 FoundModel find(const BenchArguments& arguments) {
     ModelWords words = arguments.model.words(arguments.weights);
+    words.load.allow_fresh_head = true;  // nobody sees its answers
     (std::filesystem::exists(arguments.subject) ? words.weights : words.model) = arguments.subject;
     return find_model(words);
 }

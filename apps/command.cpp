@@ -51,6 +51,13 @@ void ModelOptions::add_to(CLI::App& command, bool with_weights) {
     command.add_flag("--allow-non-finite", allow_non_finite, "Accept NaN and infinite weights");
 }
 
+void ModelOptions::add_fresh_head_to(CLI::App& command) {
+    const OptionGroup group(command, kModelOptions);
+    command.add_flag("--allow-fresh-head", allow_fresh_head,
+                     "Accept weights whose class head does not fit or is missing: a random head, "
+                     "whose answers mean nothing, takes its place");
+}
+
 SettingList ModelOptions::settings() const {
     constexpr std::string_view kPrefix = "model.";
     SettingList settings;
@@ -61,6 +68,7 @@ SettingList ModelOptions::settings() const {
         settings.emplace_back(text.substr(kPrefix.size(), equals - kPrefix.size()),
                               text.substr(equals + 1));
     }
+    preparation.change();  // throws
     return settings;
 }
 
@@ -68,8 +76,14 @@ ModelWords ModelOptions::words(const std::string& weights, const std::string& cl
     return {.weights = weights,
             .model = model,
             .settings = settings(),
+            .image_size = preparation.image_size,
             .classes = classes,
-            .load = {.prefer_ema = prefer_ema, .allow_non_finite = allow_non_finite, .seed = 0}};
+            .preparation = preparation.change(),
+            .report_preparation = preparation.offered,
+            .load = {.prefer_ema = prefer_ema,
+                     .allow_non_finite = allow_non_finite,
+                     .seed = 0,
+                     .allow_fresh_head = allow_fresh_head}};
 }
 
 void check_output(const std::filesystem::path& file) {

@@ -9,6 +9,7 @@
 #include "command_table.h"
 #include "models/open_model.h"
 #include "option_groups.h"
+#include "preparation_options.h"
 
 namespace cait::app {
 
@@ -30,9 +31,14 @@ struct ModelOptions {
     std::vector<std::string> set;
     bool prefer_ema = false;
     bool allow_non_finite = false;
+    bool allow_fresh_head = false;
+    PreparationOptions preparation;
 
     void add_to(CLI::App& command, bool with_weights);
-    SettingList settings() const;  // throws UsageError unless each is model.KEY=VALUE
+    // --allow-fresh-head, of commands that use what the class head answers.
+    void add_fresh_head_to(CLI::App& command);
+    // Throws UsageError unless each is model.KEY=VALUE, and for a preparation that is none.
+    SettingList settings() const;
     // With these weights, as find_model() takes them.
     ModelWords words(const std::string& weights, const std::string& classes = "") const;
 };

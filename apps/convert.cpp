@@ -31,8 +31,8 @@ struct ConvertArguments {
 
     // Otherwise the tensors are passed on as they are.
     bool fits_a_model() const {
-        return !model.model.empty() || !model.set.empty() || !classes.empty() ||
-               names != "official";
+        return !model.model.empty() || !model.set.empty() || model.preparation.any() ||
+               !classes.empty() || names != "official";
     }
 };
 
@@ -101,7 +101,9 @@ void add_convert(CLI::App& command, const Invocation&) {
                 "  cait convert S24_224.pth small.safetensors --model cait_s24_224 "
                 "--set model.image_size=160 --dtype bfloat16\n"
                 "  cait convert best.safetensors flowers.safetensors --name flowers --classes "
-                "names.txt");
+                "names.txt\n"
+                "  cait convert their.pth mine.safetensors --model resnet50 --preparation "
+                "inception");
     auto arguments = std::make_shared<ConvertArguments>();
     command
         .add_option("input", arguments->input,
@@ -109,6 +111,8 @@ void add_convert(CLI::App& command, const Invocation&) {
         ->required();
     command.add_option("output", arguments->output, "The .safetensors file to write")->required();
     arguments->model.add_to(command, true);
+    arguments->model.add_fresh_head_to(command);
+    arguments->model.preparation.add_to(command);
     command.add_option("--names", arguments->names, "Parameter names to write")
         ->check(CLI::IsMember({"official", "timm", "torchvision"}))
         ->capture_default_str();

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "embed_arguments.h"
+#include "evaluate/match_classes.h"
 #include "input_files.h"
 #include "model_arguments.h"
+#include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
 #include "weights/npy.h"
@@ -49,6 +51,21 @@ Tensor labels_of(const EmbeddedSet& set, const Dataset& images) {
     return labels;
 }
 
+// With labels in the order of the model's classes where it knows those of the data by name;
+// otherwise they stay in the data's order, which a note tells.
+DatasetPtr in_order_of(const Model& model, const DatasetPtr& images) {
+    if (model.classes().empty()) return images;
+    try {
+        return match_classes(images, model.classes(), model.classes().size(), model.spec().name);
+    } catch (const Error& error) {
+        print_notes(
+            {fmt::format("--labels: in the order of the data's classes, not of the model's: "
+                         "{}",
+                         error.what())});
+        return images;
+    }
+}
+
 void run(const Arguments& arguments) {
     check(arguments);
     const FoundModel found = find_model(arguments.embed.words());
@@ -67,7 +84,8 @@ void run(const Arguments& arguments) {
                              set.vectors.values));
     else
         write_embedded_set(arguments.output, set);
-    if (!arguments.labels.empty()) write_npy(arguments.labels, labels_of(set, *subject.images));
+    if (!arguments.labels.empty())
+        write_npy(arguments.labels, labels_of(set, *in_order_of(embedder.model(), subject.images)));
     print_error("wrote {}: {} vectors of {} numbers\n", arguments.output, set.vectors.rows,
                 set.vectors.columns);
 }
@@ -94,7 +112,10 @@ void add_embed(CLI::App& command, const Invocation&) {
         .add_option("--output", arguments->output,
                     ".npy for the vectors, .safetensors for names and labels with them")
         ->required();
-    command.add_option("--labels", arguments->labels, "Also the labels of --data, .npy")
+    command
+        .add_option("--labels", arguments->labels,
+                    "Also the labels of --data, .npy: numbers of the model's classes where it "
+                    "knows them by name, otherwise of the data's")
         ->type_name("FILE.npy");
     command.callback([arguments] { run(*arguments); });
 }

@@ -2,6 +2,7 @@
 
 #include "data.h"
 #include "image_list.h"
+#include "models/catalogue.h"
 #include "progress.h"
 
 namespace cait::app {
@@ -18,11 +19,19 @@ void EmbedArguments::add_layer_options(CLI::App& command) {
 
 void EmbedArguments::add_to(CLI::App& command) {
     model.add_to(command, true);
+    model.add_fresh_head_to(command);
+    model.preparation.add_to(command);
     add_layer_options(command);
     command.get_option("--skip-bad")->group(kImageOptions);
     executor.batch = ExecutorOptions::kBySize;
     executor.add_to(command);
     add_threads_option(command, threads);
+}
+
+ModelWords EmbedArguments::words() const {
+    ModelWords result = model.words(weights);
+    if (!reads_class_head(tap)) result.load.allow_fresh_head = true;
+    return result;
 }
 
 Embedder make_embedder(const EmbedArguments& arguments, Model model) {

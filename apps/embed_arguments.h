@@ -23,7 +23,7 @@ struct EmbedArguments {
     // All but --weights, which some commands can do without.
     void add_to(CLI::App& command);
     void add_layer_options(CLI::App& command);  // of them --tap, --flip and --skip-bad
-    ModelWords words() const { return model.words(weights); }
+    ModelWords words() const;
 };
 
 // On the engine or as --executor says; what it tells goes to stderr.

@@ -6,6 +6,7 @@
 #include "data.h"
 #include "input_files.h"
 #include "model_arguments.h"
+#include "models/catalogue.h"
 
 namespace cait::app {
 
@@ -38,10 +39,6 @@ void check_neighbours(const EvalArguments& arguments) {
 
 // Before anything is read.
 void run(const EvalArguments& arguments, const Invocation& invocation) {
-    constexpr double kLeast = 0.01, kMost = 100;
-    if (const auto ratio = arguments.crop_ratio; ratio && !(*ratio >= kLeast && *ratio <= kMost))
-        throw UsageError(
-            fmt::format("--crop-ratio: expected {} to {}, found {}", kLeast, kMost, *ratio));
     arguments.model.settings();
     for (const std::string& output : {arguments.report, arguments.predictions})
         if (!output.empty()) {
@@ -54,7 +51,11 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
         }
     check_neighbours(arguments);
     hand_over_if_torch(arguments.executor, invocation);
-    const ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
+    // Neighbours are found by features, unless the class head has to tell where to look.
+    if (const NeighbourArguments& neighbours = arguments.neighbours;
+        neighbours.asked() && !neighbours.by_softmax() && !reads_class_head(neighbours.tap))
+        words.load.allow_fresh_head = true;
     EvalModels found{find_model(words)};
     for (const std::string& text : arguments.compare)
         found.push_back(find_model(one_of_several(text, words, "--compare")));
@@ -115,6 +116,8 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                 "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
     arguments->model.add_to(command, true);
+    arguments->model.add_fresh_head_to(command);
+    arguments->model.preparation.add_to(command);
     add_weights_option(command, arguments->weights)->required();
     command
         .add_option("--data", arguments->data,
@@ -123,7 +126,9 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
         ->required();
     command
         .add_option("--compare", arguments->compare,
-                    "Further weights, as for --weights: how often any two models disagree")
+                    "Further weights, as for --weights: how often any two models disagree. NAME is "
+                    "what tables call it; that of a model in the catalogue also says how to read "
+                    "the file")
         ->type_name("[NAME=]FILE");
     arguments->executor.batch = ExecutorOptions::kBySize;
     arguments->executor.add_to(command, ExecutorOptions::Torch::yes);
@@ -134,13 +139,6 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                     "Class and distillation head: mean of their logits, or sum of their "
                     "probabilities (softmax)")
         ->check(CLI::IsMember({"logits", "softmax"}));
-    command.add_option("--crop-ratio", arguments->crop_ratio,
-                       "Crop size over resized size; default: the model's");
-    command
-        .add_option("--crop-mode", arguments->crop_mode,
-                    "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
-                    "model's")
-        ->check(CLI::IsMember({"centre", "squash", "border"}));
     add_classes_option(command, arguments->classes);
     command.add_flag("--per-class", arguments->per_class, "Also the accuracy of every class");
     command.add_flag("--skip-bad", arguments->skip_bad,

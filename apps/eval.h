@@ -31,8 +31,6 @@ struct EvalArguments {
     int threads = 1;
     std::string tta = "none";
     std::string fusion = "logits";
-    std::optional<double> crop_ratio;  // none: the model's
-    std::string crop_mode;             // empty: the model's
     bool per_class = false;
     bool skip_bad = false;
     bool json = false;
@@ -49,12 +47,9 @@ void evaluate_neighbours(const EvalArguments& arguments, const EvalModels& found
 
 void print_neighbours(const EvalArguments& arguments, const std::vector<NeighbourResult>& results);
 
-// Opens one, with its images prepared as --crop-ratio and --crop-mode say.
-Model open_for_eval(const EvalArguments& arguments, const FoundModel& found);
-
 // One model's result.
 struct Evaluated {
-    std::string name;  // the file's, made unique
+    std::string name;  // NAME of NAME=FILE or the file's, made unique
     std::string weights;
     std::string epoch;  // of a run: "best epoch (8), chosen on …"; empty where that is not known
     ModelInfo info;

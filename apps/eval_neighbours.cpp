@@ -7,6 +7,7 @@
 
 #include "embed_arguments.h"
 #include "eval.h"
+#include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
 
@@ -137,13 +138,11 @@ void evaluate_neighbours(const EvalArguments& arguments, const EvalModels& found
     options.threads = arguments.threads;
     options.skip_bad = arguments.skip_bad;
     std::vector<NeighbourResult> results;
-    std::vector<std::string> files;
     for (const FoundModel& one : found) {
-        const Embedder embedder = make_embedder(options, open_for_eval(arguments, one));
+        const Embedder embedder = make_embedder(options, open_with_notes(one).model);
         results.push_back(evaluation.evaluate(embedder, one.file));
-        files.push_back(one.file);
     }
-    const std::vector<std::string> names = unique_names(files);
+    const std::vector<std::string> names = unique_labels(found);
     for (std::size_t i = 0; i < names.size(); ++i) results[i].name = names[i];
     print_neighbours(arguments, results);
 }

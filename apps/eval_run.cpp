@@ -56,15 +56,19 @@ std::optional<FoundModel> find_final(const EvalArguments& arguments, const Candi
     return FoundModel{arguments.model.words(last.string(), arguments.classes), last.string()};
 }
 
-Candidate candidate(const EvalArguments& arguments, const FoundModel& found,
-                    const DatasetPtr& data) {
-    Model model = open_for_eval(arguments, found);
+Candidate candidate(const FoundModel& found, const DatasetPtr& data) {
+    Model model = open_with_notes(found).model;
     preparer_of(model);  // throws where the model takes no such images
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     DatasetPtr dataset = match_data(data, model.classes(), classes, found.file);
     if (const auto list = imagenet_list(classes);
         model.classes().empty() && list && list->names == dataset->classes())
         print_notes({imagenet_note(found.file, list->title)});
+    else if (model.classes().empty())
+        print_notes(
+            {fmt::format("{} does not name its {} classes: they are taken in the data's "
+                         "order; --classes FILE names them",
+                         found.file, classes)});
     return {found.file, std::move(model), std::move(dataset), {}};
 }
 
@@ -73,7 +77,7 @@ std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candida
                                          const DatasetPtr& data) {
     const auto found = find_final(arguments, best);
     if (!found) return {};
-    Candidate last = candidate(arguments, *found, data);
+    Candidate last = candidate(*found, data);
     const bool same = fact_of(last.model, "steps") == fact_of(best.model, "steps");
     const std::string val = fact_of(best.model, "val_data");
     best.epoch =
@@ -159,15 +163,6 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 }  // namespace
 
-Model open_for_eval(const EvalArguments& arguments, const FoundModel& found) {
-    Model model = open_with_notes(found).model;
-    Preprocessing preprocessing = model.preprocessing();
-    if (arguments.crop_ratio) preprocessing.crop_ratio = *arguments.crop_ratio;
-    if (!arguments.crop_mode.empty()) preprocessing.crop_mode = arguments.crop_mode;
-    model.set_preprocessing(preprocessing);
-    return model;
-}
-
 void evaluate(const EvalArguments& arguments, const EvalModels& found) {
     const DatasetPtr data = open_data(arguments.data, Split::val);
     for (const std::string& output : {arguments.report, arguments.predictions}) {
@@ -175,11 +170,7 @@ void evaluate(const EvalArguments& arguments, const EvalModels& found) {
         for (const FoundModel& one : found) OutputFile(output).not_in(one.file);
     }
     std::vector<Candidate> candidates;
-    std::vector<std::string> files;
-    for (const FoundModel& one : found) {
-        candidates.push_back(candidate(arguments, one, data));
-        files.push_back(one.file);
-    }
+    for (const FoundModel& one : found) candidates.push_back(candidate(one, data));
     if (const Model& model = candidates.front().model;
         arguments.fusion == "softmax" && !has_two_heads(model))
         throw UsageError(
@@ -188,7 +179,7 @@ void evaluate(const EvalArguments& arguments, const EvalModels& found) {
     const auto final_epoch = final_candidate(arguments, candidates.front(), data);
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
-    const std::vector<std::string> names = unique_names(files);
+    const std::vector<std::string> names = unique_labels(found);
     for (std::size_t i = 0; i < names.size(); ++i) result.models[i].name = names[i];
     if (final_epoch) {
         result.final_epoch = evaluate_one(arguments, *final_epoch);

@@ -2,9 +2,12 @@
 // preprocessing.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "executor.h"
 #include "input_files.h"
 #include "model_arguments.h"
+#include "models/catalogue.h"
 #include "models/finite_logits.h"
 #include "progress.h"
 #include "weights/non_finite.h"
@@ -57,6 +60,8 @@ void run(const ForwardArguments& arguments, const Invocation& invocation) {
     hand_over_if_torch(arguments.executor, invocation);
     ModelWords words = arguments.model.words(arguments.weights);
     words.load.seed = arguments.seed;
+    if (!arguments.taps.empty() && std::ranges::none_of(arguments.taps, reads_class_head))
+        words.load.allow_fresh_head = true;
     const FoundModel found = find_model(words);
     enter_sandbox_for({arguments.output, arguments.executor.cache});
     const Model model = open_with_notes(found).model;
@@ -82,6 +87,7 @@ void add_forward(CLI::App& command, const Invocation& invocation) {
         "--tap class_attention.0");
     auto arguments = std::make_shared<ForwardArguments>();
     arguments->model.add_to(command, true);
+    arguments->model.add_fresh_head_to(command);
     add_weights_option(command, arguments->weights);
     command
         .add_option("--seed", arguments->seed,

@@ -8,6 +8,7 @@
 #include "data.h"
 #include "data/dataset_uri.h"
 #include "system/open_file.h"
+#include "weights/published/resolve_weights.h"
 
 namespace cait::app {
 
@@ -29,9 +30,10 @@ const OutputFile& OutputFile::not_in(const std::vector<std::string>& inputs) con
 }
 
 const OutputFile& OutputFile::not_in_weights(const std::string& weights) const {
-    if (!std::filesystem::is_directory(weights)) return not_in(weights);
-    for (const char* file : {"best.safetensors", "last.safetensors"})
-        not_in((std::filesystem::path(weights) / file).string());
+    const auto run = run_weights(weights);
+    if (!run) return not_in(weights);
+    for (const char* file : {"best.safetensors", "last.safetensors", "last_ema.safetensors"})
+        not_in((run->folder / file).string());
     return *this;
 }
 

@@ -66,7 +66,8 @@ void inspect_graph(const InspectArguments& arguments, const std::string& path) {
 
 // Loads the file as that model; a misfit is an error that lists what differs.
 void check_fit(FoundModel found) {
-    found.notes.clear();  // printed already
+    found.notes.clear();                       // printed already
+    found.words.load.allow_fresh_head = true;  // a note tells of it
     const OpenedModel opened = open_model(found);
     print_error("fits {}\n", opened.model.spec().name);
     print_notes(opened.notes);

@@ -1,6 +1,7 @@
 #include "inspect_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +11,9 @@
 #include "command.h"
 #include "data.h"
 #include "graph/cost.h"
+#include "image/preparation_change.h"
 #include "image/preprocessing_json.h"
+#include "models/file_tensors.h"
 #include "output.h"
 
 namespace cait::app {
@@ -57,12 +60,6 @@ std::string classes_text(std::int64_t count, const std::vector<std::string>& nam
     return text + (names.size() > kShown ? ", ..." : "");
 }
 
-std::string preparation_text(const Preprocessing& p) {
-    return fmt::format("crop ratio {}, {}, {}; mean {}, {}, {}; std {}, {}, {}", p.crop_ratio,
-                       p.crop_mode, p.interpolation, p.mean[0], p.mean[1], p.mean[2], p.std[0],
-                       p.std[1], p.std[2]);
-}
-
 using Facts = std::map<std::string, std::string>;
 
 // "0.9125" → "91.25 %"; what is no fraction stays as it is.
@@ -107,7 +104,8 @@ void print_model(const FileSummary& summary) {
     const ModelSpec& spec = described.spec;
     const CommonConfig& common = spec.architecture->common();
     const Cost cost = estimate_cost(record(spec));
-    line("model", fmt::format("{} ({})", spec.name, spec.family->name));
+    line("model", fmt::format("{} ({}){}", spec.name, spec.family->name,
+                              summary.recognised ? ", recognised by its tensors" : ""));
     std::string changed;
     for (const Change& change : changes_of(spec))
         changed += fmt::format("{}{} {} (preset: {})", changed.empty() ? "" : ", ", change.key,
@@ -118,7 +116,9 @@ void print_model(const FileSummary& summary) {
     line("parameters", count_text(cost.params));
     line("cost", fmt::format("{} multiply-adds per image", count_text(cost.macs)));
     line("classes", classes_text(common.classes, described.facts.classes));
-    line("preparation", preparation_text(described.preprocessing));
+    line("preparation",
+         preparation_text(described.preprocessing) +
+             (described.facts.preprocessing ? "" : "; assumed, the file names none"));
     const Facts& facts = described.facts.training;
     if (const std::string text = accuracy_text(facts); !text.empty()) line("accuracy", text);
     if (const std::string text = training_text(facts); !text.empty()) line("training", text);
@@ -141,9 +141,15 @@ std::string FileSummary::name() const {
 
 FileSummary summarise(const WeightFile& file, const std::string& path, const std::string& model,
                       const SettingList& settings) {
-    FileSummary summary{path, file, {}};
-    if (!model.empty() || !read_facts(file.metadata, path).model.empty())
+    FileSummary summary{.path = path, .file = file};
+    if (!model.empty() || !read_facts(file.metadata, path).model.empty()) {
         summary.described = describe(file, path, model, settings);
+        return summary;
+    }
+    summary.fitting = fitting_models(file);
+    summary.recognised = summary.fitting.size() == 1;
+    if (summary.recognised)
+        summary.described = describe(file, path, summary.fitting.front(), settings);
     return summary;
 }
 
@@ -159,8 +165,11 @@ void print_summary(const FileSummary& summary) {
                                 count_text(totals.values), dtypes));
     if (summary.described)
         print_model(summary);
-    else
+    else if (summary.fitting.empty())
         line("model", "the file does not say; --model NAME tells whether it fits");
+    else
+        line("model", fmt::format("the file does not say; its tensors fit {}; --model NAME chooses",
+                                  fmt::join(summary.fitting, ", ")));
     print_metadata(summary.file);
 }
 
@@ -173,6 +182,7 @@ nlohmann::json summary_json(const FileSummary& summary) {
                         {"skipped", summary.file.skipped},
                         {"name", summary.name()},
                         {"file_bytes", std::filesystem::file_size(summary.path)}};
+    json["fitting_models"] = summary.fitting;
     if (!summary.described) return json;
     const Description& described = *summary.described;
     const CommonConfig& common = described.spec.architecture->common();
@@ -188,6 +198,7 @@ nlohmann::json summary_json(const FileSummary& summary) {
     json["classes"] = common.classes;
     json["class_names"] = described.facts.classes;
     json["preprocessing"] = described.preprocessing;
+    json["preprocessing_assumed"] = !described.facts.preprocessing;
     json["training"] = described.facts.training;
     return json;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/describe.h"
 
@@ -13,7 +14,9 @@ namespace cait::app {
 struct FileSummary {
     std::string path;
     const WeightFile& file;
-    std::optional<Description> described;  // none where neither the file nor the user names a model
+    std::optional<Description> described{};  // none where nothing settles the model
+    std::vector<std::string> fitting{};      // presets, of a file that nobody names a model for
+    bool recognised = false;                 // whether `described` is the only one of these
 
     std::string name() const;  // the model's own; may be empty
 };

@@ -18,10 +18,10 @@ bool means_weights(const std::string& word) {
     constexpr std::array<std::string_view, 5> kExtensions = {".safetensors", ".pth", ".pt", ".bin",
                                                              ".ckpt"};
     const std::string file = split_name(word).file;
-    if (file == "official" || file.starts_with("official:")) return true;
-    if (fs::is_directory(file))
-        return fs::exists(fs::path(file) / "best.safetensors") ||
-               fs::exists(fs::path(file) / "last.safetensors");
+    if (means_official(file)) return true;
+    if (const auto run = run_weights(file))
+        return fs::exists(run->folder / "best.safetensors") ||
+               fs::exists(run->folder / "last.safetensors");
     return std::ranges::any_of(kExtensions,
                                [&](std::string_view end) { return file.ends_with(end); });
 }
@@ -32,8 +32,8 @@ CLI::Option* add_weights_option(CLI::App& command, std::string& weights) {
     const OptionGroup group(command, kModelOptions);
     return command
         .add_option("--weights", weights,
-                    "Weight file, the folder of a run, or official: the published weights of "
-                    "--model (see `cait weights`)")
+                    "Weight file, the folder of a run (its best epoch; RUN:last for the final "
+                    "one), or official: the published weights of --model (see `cait weights`)")
         ->type_name("FILE");
 }
 
@@ -41,8 +41,10 @@ CLI::Option* add_several_weights(CLI::App& command, std::vector<std::string>& we
     const OptionGroup group(command, kModelOptions);
     return command
         .add_option("--weights", weights,
-                    "Weight file, the folder of a run, or official: the published weights of "
-                    "--model (see `cait weights`); of several models: FILE FILE or NAME=FILE")
+                    "Weight file, the folder of a run (its best epoch; RUN:last for the final "
+                    "one), or official: the published weights of --model (see `cait weights`); of "
+                    "several models: FILE FILE or NAME=FILE, where NAME is a label, and that of a "
+                    "model in the catalogue also says how to read the file")
         ->type_name("FILE");
 }
 
@@ -67,8 +69,8 @@ std::vector<FoundModel> find_models(const std::vector<std::string>& weights,
     for (const std::string& word : weights) {
         ModelWords words = common;
         words.weights = word;
-        found.push_back(
-            find_model(weights.size() > 1 ? one_of_several(word, common, "--weights") : words));
+        const bool alone = weights.size() == 1 && split_name(word).name.empty();
+        found.push_back(find_model(alone ? words : one_of_several(word, common, "--weights")));
     }
     return found;
 }

@@ -21,7 +21,7 @@ void move_images_out(std::vector<std::string>& weights, std::vector<std::string>
 
 // The library's, with a progress bar on stderr while a file is fetched.
 FoundModel find_model(const ModelWords& words);
-// Of one word as --model and --set say, of several as one_of_several() has it.
+// Of one FILE as --model and --set say; of several, and of NAME=FILE, as one_of_several() has it.
 std::vector<FoundModel> find_models(const std::vector<std::string>& weights,
                                     const ModelWords& common);
 

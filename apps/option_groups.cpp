@@ -8,8 +8,8 @@ namespace cait::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kSharedHeadings = {kImageOptions, kModelOptions,
-                                                             kExecutionOptions, kGeneralOptions};
+constexpr std::array<std::string_view, 5> kSharedHeadings = {
+    kImageOptions, kPreparationOptions, kModelOptions, kExecutionOptions, kGeneralOptions};
 
 // 0 for a command's own options.
 std::ptrdiff_t heading_rank(const std::string& heading) {

@@ -11,6 +11,7 @@ namespace cait::app {
 
 // Headings of shared options, in the order of --help.
 inline constexpr const char* kImageOptions = "Images";
+inline constexpr const char* kPreparationOptions = "Preparation of images";
 inline constexpr const char* kModelOptions = "Model";
 inline constexpr const char* kExecutionOptions = "Execution";
 inline constexpr const char* kGeneralOptions = "General";

@@ -31,6 +31,8 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
                 "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
     auto arguments = std::make_shared<PredictArguments>();
     arguments->model.add_to(command, true);
+    arguments->model.add_fresh_head_to(command);
+    arguments->model.preparation.add_to(command);
     add_weights_option(command, arguments->weights)->required();
     add_classes_option(command, arguments->classes);
     arguments->pictures.add_to(command);

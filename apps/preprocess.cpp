@@ -21,26 +21,22 @@ struct PreprocessArguments {
     std::string weights;
     std::vector<std::string> images;
     std::string output;
-    // Where given, instead of the model's.
-    std::optional<double> crop_ratio;
-    std::string mode;
-    std::string filter;
 };
 
 // No weights are read: a name or the head of a file says how images are prepared.
 Preparer preparer_for(const PreprocessArguments& arguments, const FoundModel& found) {
     const auto& [words, file, notes] = found;
-    if (arguments.crop_ratio && !(*arguments.crop_ratio > 0))
-        throw UsageError(fmt::format("--crop-ratio: expected a number above 0, found {}",
-                                     *arguments.crop_ratio));
+    const SettingList settings = words.all_settings();
     if (arguments.model.model.empty() && arguments.weights.empty())
         throw UsageError("preprocess: expected --weights FILE, --model NAME or both");
     Description described = file.empty()
-                                ? describe(words.model, words.settings)
-                                : describe(open_weights(file), file, words.model, words.settings);
-    if (arguments.crop_ratio) described.preprocessing.crop_ratio = *arguments.crop_ratio;
-    if (!arguments.mode.empty()) described.preprocessing.crop_mode = arguments.mode;
-    if (!arguments.filter.empty()) described.preprocessing.interpolation = arguments.filter;
+                                ? describe(words.model, settings)
+                                : describe(open_weights(file), file, words.model, settings);
+    described.preprocessing = words.preparation.applied_to(described.preprocessing);
+    if (!file.empty() && !described.facts.preprocessing)
+        if (const auto note =
+                assumed_preparation(found, described.spec.name, described.preprocessing))
+            print_notes({*note});
     return described.preparer();
 }
 
@@ -66,19 +62,11 @@ void add_preprocess(CLI::App& command, const Invocation&) {
                 "  cait preprocess --model cait_s24_224 cat.jpg --output x.npy");
     auto arguments = std::make_shared<PreprocessArguments>();
     arguments->model.add_to(command, false);
+    arguments->model.preparation.add_to(command);
     add_weights_option(command, arguments->weights);
     command.add_option("images", arguments->images, "JPEG, PNG or WebP files")->required();
     command.add_option("--output", arguments->output, "The .npy file to write, [B, 3, H, W]")
         ->required();
-    command.add_option("--crop-ratio", arguments->crop_ratio,
-                       "Crop size over resized size; default: the model's");
-    command
-        .add_option("--crop-mode", arguments->mode,
-                    "centre: keep the aspect ratio; squash: do not; border: fill up; default: the "
-                    "model's")
-        ->check(CLI::IsMember({"centre", "squash", "border"}));
-    command.add_option("--filter", arguments->filter, "Resampling filter; default: the model's")
-        ->check(CLI::IsMember({"box", "bilinear", "bicubic", "lanczos"}));
     command.callback([arguments] { run(*arguments); });
 }
 

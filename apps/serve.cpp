@@ -109,6 +109,8 @@ void add_serve(CLI::App& command, const Invocation& invocation) {
         ->required()
         ->type_name("FILE");
     arguments->model.add_to(command, true);
+    arguments->model.add_fresh_head_to(command);
+    arguments->model.preparation.add_to(command);
     add_classes_option(command, arguments->classes);
     add_place(command, *arguments);
     add_speed(command, *arguments);

@@ -35,11 +35,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "flowers" for runs/flowers and flowers.safetensors.
+// "flowers" for runs/flowers, runs/flowers:last and flowers.safetensors.
 std::string name_of_file(const std::string& file) {
-    fs::path path = fs::path(file).lexically_normal();
+    const auto run = run_weights(file);
+    fs::path path = (run ? run->folder : fs::path(file)).lexically_normal();
     if (path.filename().empty()) path = path.parent_path();
-    return fs::is_directory(file) ? path.filename().string() : path.stem().string();
+    return run ? path.filename().string() : path.stem().string();
 }
 
 void check_name(const std::string& name, const std::string& word) {
@@ -65,7 +66,7 @@ std::vector<serve::ModelSource> sources_of(const ServeArguments& arguments) {
         const FoundModel found = find_model(words);
         // The folder of a run may have a better epoch when its model is loaded again.
         sources.push_back({std::move(name), std::to_string(version), found.file, [found] {
-                               const bool run = fs::is_directory(found.words.weights);
+                               const bool run = run_weights(found.words.weights).has_value();
                                return open_with_notes(run ? find_model(found.words) : found).model;
                            }});
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,9 +60,11 @@ public:
     std::vector<float> embed(std::span<const std::byte> encoded) const;
     std::vector<float> embed(const Pixels& pixels) const;
 
-    // Of the layer'th layer that has a class token; of a model with one for each class, the
-    // likeliest one's. Throws UsageError when there is none.
-    AttentionMap attention(const std::filesystem::path& file, std::size_t layer = 0) const;
+    // Of the layer'th layer that has a class token; without a number the one that tells most about
+    // the object: the last block of a ViT, the first class layer of CaiT. Of a model with a token
+    // for each class, the likeliest one's. Throws UsageError when there is none.
+    AttentionMap attention(const std::filesystem::path& file,
+                           std::optional<std::size_t> layer = std::nullopt) const;
     // The photograph with a map over it, as .png or .jpg.
     void draw(const std::filesystem::path& photo, const AttentionMap& map,
               const std::filesystem::path& output) const;

@@ -70,10 +70,15 @@ public:
         bool prefer_ema = false;        // take the averaged weights when a checkpoint has both
         bool allow_non_finite = false;  // otherwise NaN and infinity are refused
         std::uint64_t seed = 0;         // for a class head that has to be made anew
+        // Take a file whose class head does not fit, or that has none, with a head of random
+        // numbers: to train it, or for features alone. Otherwise such a file is an Error, because
+        // the answers of such a head mean nothing.
+        bool allow_fresh_head = false;
     };
-    // An official .pth, a timm safetensors or a file of ours. The class head is replaced when the
-    // number of classes differs and the position embedding resized when the image size does;
-    // notes() says so. `name` may be empty for a file that carries its configuration.
+    // An official .pth, a timm safetensors or a file of ours. Unless `settings` has "classes",
+    // there are as many as the file's head has. The position embedding is resized when the image
+    // size differs; notes() says so. `name` may be empty for a file that carries its configuration;
+    // whatever it is, class names, preparation of images and training record are the file's.
     static Model load(const std::filesystem::path& file, const std::string& name,
                       const SettingList& settings, const LoadOptions& options);
     static Model load(const std::filesystem::path& file, const std::string& name = {},
@@ -104,13 +109,18 @@ public:
     // Names of the classes in the order of the logits; empty when the file does not say.
     const std::vector<std::string>& classes() const { return classes_; }
     void set_classes(std::vector<std::string> names);  // one per class
-    // Whether load() had to make the class head anew, so that it has learned nothing yet.
+    // Whether load() or with_classes() had to make the class head, or some of its classes, anew:
+    // these have learned nothing yet.
     bool has_fresh_head() const { return fresh_head_; }
 
     const Preprocessing& preprocessing() const { return preprocessing_; }
     void set_preprocessing(Preprocessing preprocessing) {
         preprocessing_ = std::move(preprocessing);
+        assumed_preprocessing_ = false;
     }
+    // Whether the file did not say how images are prepared, so that this is what the published
+    // weights of its model expect.
+    bool has_assumed_preprocessing() const { return assumed_preprocessing_; }
 
     const Task& task() const { return task_; }
     void set_task(Task task);  // throws Error for a name or threshold that is none
@@ -137,6 +147,7 @@ private:
     std::string name_;
     std::vector<std::string> classes_;
     bool fresh_head_ = false;
+    bool assumed_preprocessing_ = false;
     Preprocessing preprocessing_;
     Task task_;
     std::map<std::string, std::string> training_;

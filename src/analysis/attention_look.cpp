@@ -63,6 +63,11 @@ Looker::Looker(std::string name, const std::string& weights, Model model,
       wanted_(wanted_layers(request, layers_, model_)),
       shown_classes_(classes_to_show(model_)),
       seen_(capacity) {
+    if (shown_classes_ > 1 && model_.has_fresh_head())
+        throw Error(
+            fmt::format("{}: expected a trained class head, as {} looks for the likeliest "
+                        "classes, found none",
+                        weights_, model_.spec().name));
     if (wanted_.empty() && !layers_.among_patches)
         throw UsageError(fmt::format(
             "--map rollout: {} has layers of its own for the class token, which show by themselves "
@@ -115,7 +120,9 @@ std::vector<LookMap> Looker::class_maps(std::size_t image,
 std::vector<Look> Looker::look(const std::vector<std::string>& names) const {
     std::vector<std::string> taps;
     for (const std::int64_t layer : wanted_) taps.push_back(tap_of(layer));
-    const bool classifies = model_.spec().architecture->common().classes > 0;
+    // What a head says that has learned nothing is not shown.
+    const bool classifies =
+        model_.spec().architecture->common().classes > 0 && !model_.has_fresh_head();
     if (classifies) taps.emplace_back("logits");
     std::map<std::string, Tensor> outputs;
     if (!taps.empty()) outputs = executor_->run(prepared(0, names.size()), taps);

@@ -13,6 +13,7 @@
 #include "image/draw/heat_map.h"
 #include "models/attention_map.h"
 #include "models/catalogue.h"
+#include "models/class_layers.h"
 #include "models/describe.h"
 #include "models/finite_logits.h"
 #include "models/top_answers.h"
@@ -128,9 +129,11 @@ std::vector<float> Classifier::embed(const Pixels& pixels) const {
     return state_->embed(image_of(pixels));
 }
 
-AttentionMap Classifier::attention(const std::filesystem::path& file, std::size_t layer) const {
+AttentionMap Classifier::attention(const std::filesystem::path& file,
+                                   std::optional<std::size_t> layer) const {
     const Image image = read_image(file);
-    const Tensor map = state_->run(image, fmt::format("class_attention.{}", layer));
+    const auto shown = layer ? std::int64_t(*layer) : class_layers(state_->model.spec()).usual();
+    const Tensor map = state_->run(image, fmt::format("class_attention.{}", shown));
     const bool per_class = has_map_per_class(state_->model);
     const auto query = per_class ? std::int64_t(state_->classify(image, 1).front().index) : 0;
     return patch_attention(map.floats(), map.shape(), state_->grid, -1, query);

@@ -29,6 +29,10 @@ struct EvaluationWorkspace {
 // Beyond these nothing of an image is left to be seen.
 inline constexpr double kLeastCropRatio = 0.01;
 inline constexpr double kMostCropRatio = 100;
+// Of a channel; pixels are 0 to 1.
+inline constexpr double kMostMean = 1e3;
+inline constexpr double kLeastStd = 1e-6;
+inline constexpr double kMostStd = 1e3;
 
 struct EvaluationTransform {
     std::int64_t height = 224;

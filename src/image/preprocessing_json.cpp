@@ -55,8 +55,9 @@ void check(const Preprocessing& preprocessing) {
                 fmt::format("'{}': expected {:g} to {:g}, found {:g}", name, least, most, value));
     };
     range("crop_ratio", preprocessing.crop_ratio, kLeastCropRatio, kMostCropRatio);
-    for (const float value : preprocessing.mean) range("mean", double(value), -1e3, 1e3);
-    for (const float value : preprocessing.std) range("std", double(value), 1e-6, 1e3);
+    for (const float value : preprocessing.mean)
+        range("mean", double(value), -kMostMean, kMostMean);
+    for (const float value : preprocessing.std) range("std", double(value), kLeastStd, kMostStd);
     try {
         parse_crop_mode(preprocessing.crop_mode);
         parse_filter(preprocessing.interpolation);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "cait/error.h"
 #include "cait/settings.h"
@@ -50,6 +51,10 @@ Graph record(const ModelSpec& spec, const RecordOptions& options = {});
 
 // What a model gives when nobody says what: its logits, or the features of one without classes.
 std::string default_tap(const ModelSpec& spec);
+// Whether a tap is made by the class head: its logits, of the image or of every token.
+inline bool reads_class_head(std::string_view tap) {
+    return tap.find("logits") != std::string_view::npos;
+}
 // The names of all taps that the model has.
 std::set<std::string> offered_taps(const ModelSpec& spec);
 

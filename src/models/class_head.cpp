@@ -112,6 +112,7 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
         }
     }
     model.notes_.push_back(note_about(from, names, classes_.size()));
+    model.fresh_head_ = fresh_head_ || std::ranges::count(from, kNew) > 0;
     model.classes_ = std::move(names);
     return model;
 }

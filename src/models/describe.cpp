@@ -1,7 +1,11 @@
 #include "models/describe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "models/file_tensors.h"
 #include "models/own_settings.h"
 
 namespace cait {
@@ -26,6 +30,28 @@ Preprocessing published_preprocessing(const ModelSpec& spec) {
     return preprocessing;
 }
 
+[[noreturn]] void refuse_nameless(const WeightFile& file, const std::string& path) {
+    const std::vector<std::string> fitting = fitting_models(file);
+    throw UsageError(fmt::format(
+        "{}: the file does not say which model it is; name one with --model{}", path,
+        fitting.empty() ? std::string()
+                        : fmt::format(" (its tensors fit {})", fmt::join(fitting, ", "))));
+}
+
+// What the file settles before anybody's settings: all of them where it is about this model;
+// otherwise the number of its classes.
+SettingList settings_in(const WeightFile& file, const FileFacts& facts, const std::string& path,
+                        const std::string& name, const SettingList& settings) {
+    if (facts.describe(name)) {
+        own_model(file, facts, path);
+        return facts.settings;
+    }
+    if (std::ranges::count(settings, "classes", &SettingList::value_type::first) > 0) return {};
+    const auto classes = classes_in(file, configure(name, settings));
+    if (!classes) return {};
+    return {{"classes", std::to_string(*classes)}};
+}
+
 }  // namespace
 
 Preparer Description::preparer() const { return preparer_for(spec, preprocessing); }
@@ -43,14 +69,10 @@ Description describe(const std::string& name, const SettingList& settings) {
 Description describe(const WeightFile& file, const std::filesystem::path& path,
                      const std::string& name, const SettingList& settings) {
     FileFacts facts = read_facts(file.metadata, path.string());
-    if (name.empty() && facts.model.empty())
-        throw UsageError(fmt::format(
-            "{}: the file does not say which model it is; name one with --model", path.string()));
-    if (!facts.describe(name)) return describe(name, settings);
-    own_model(file, facts, path.string());
-    SettingList all = facts.settings;
+    if (name.empty() && facts.model.empty()) refuse_nameless(file, path.string());
+    SettingList all = settings_in(file, facts, path.string(), name, settings);
     all.insert(all.end(), settings.begin(), settings.end());
-    Description result = describe(facts.model, all);
+    Description result = describe(name.empty() ? facts.model : name, all);
     if (facts.preprocessing) result.preprocessing = *facts.preprocessing;
     result.facts = std::move(facts);
     return result;

@@ -14,7 +14,7 @@ namespace cait {
 struct Description {
     ModelSpec spec;
     Preprocessing preprocessing;  // the file's own; without one, that of the published weights
-    FileFacts facts;              // empty unless the file is about this model
+    FileFacts facts;              // the file's, whatever preset reads it
 
     // Throws UsageError when the model takes other images than those of three channels.
     Preparer preparer() const;
@@ -24,7 +24,8 @@ struct Description {
 Description describe(const std::string& name, const SettingList& settings = {});
 
 // `name` may be empty for a file that says which model it is. A file's own settings come before
-// `settings` where it is about the model asked for. Errors in the file name `path`.
+// `settings` where it is about the model asked for, and the number of its classes in any case.
+// Errors in the file name `path`.
 Description describe(const WeightFile& file, const std::filesystem::path& path,
                      const std::string& name = {}, const SettingList& settings = {});
 

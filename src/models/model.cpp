@@ -85,6 +85,11 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
                                     model.spec_->architecture->renames(),
                                     {.allow_non_finite = options.allow_non_finite,
                                      .may_lack_heads = !described.facts.has_head()});
+    if (!matched.fresh.empty() && !options.allow_fresh_head)
+        throw Error(
+            fmt::format("{}: the class head would have learned nothing ({}); expected weights with "
+                        "a head that fits, or --allow-fresh-head (LoadOptions::allow_fresh_head)",
+                        path.string(), matched.why_fresh));
     model.weights_ = std::move(matched.tensors);
     if (!file.note.empty()) model.notes_.push_back(file.note);
     model.notes_.insert(model.notes_.end(), matched.notes.begin(), matched.notes.end());
@@ -93,6 +98,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
         if (!model.weights_.contains(spec.name))
             model.weights_.emplace(spec.name, initialize(spec, options.seed));
     model.preprocessing_ = described.preprocessing;
+    model.assumed_preprocessing_ = !described.facts.preprocessing;
     model.name_ = described.facts.name;
     model.training_ = described.facts.training;
     try {

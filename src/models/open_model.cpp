@@ -39,7 +39,23 @@ void name_classes(OpenedModel& opened) {
     model.set_classes(std::move(list->names));
 }
 
+void prepare_images(OpenedModel& opened) {
+    Model& model = opened.model;
+    const PreparationChange& change = opened.source.words.preparation;
+    const bool assumed = model.has_assumed_preprocessing();
+    if (change.any()) model.set_preprocessing(change.applied_to(model.preprocessing()));
+    if (!assumed) return;
+    if (auto note = assumed_preparation(opened.source, model.spec().name, model.preprocessing()))
+        opened.notes.push_back(std::move(*note));
+}
+
 }  // namespace
+
+SettingList ModelWords::all_settings() const {
+    SettingList all = settings;
+    if (!image_size.empty()) all.emplace_back("image_size", image_size);
+    return all;
+}
 
 FoundModel find_model(ModelWords words, const decltype(ResolveOptions::fetching)& fetching) {
     FoundModel found{std::move(words), {}};
@@ -61,29 +77,58 @@ OpenedModel open_model(const FoundModel& found) {
     }
     words.file_decides = false;
     Model model = source.file.empty()
-                      ? Model::create(words.model, words.settings, words.load.seed)
-                      : Model::load(source.file, words.model, words.settings, words.load);
+                      ? Model::create(words.model, words.all_settings(), words.load.seed)
+                      : Model::load(source.file, words.model, words.all_settings(), words.load);
     std::vector<std::string> notes = source.notes;
     for (const std::string& note : model.notes())
         notes.push_back(fmt::format("{}: {}", source.file, note));
-    std::string label = model.name().empty() ? model.spec().name : model.name();
+    std::string label = !words.label.empty()   ? words.label
+                        : model.name().empty() ? model.spec().name
+                                               : model.name();
     OpenedModel opened{std::move(source), std::move(label), std::move(model), std::move(notes)};
     name_classes(opened);
+    prepare_images(opened);
     return opened;
 }
 
 std::vector<OpenedModel> open_models(const std::vector<FoundModel>& found) {
     std::vector<OpenedModel> models;
-    std::vector<std::string> files, labels;
+    std::vector<std::string> labels;
     for (const FoundModel& one : found) {
         models.push_back(open_model(one));
-        files.push_back(one.file);
         labels.push_back(models.back().label);
     }
-    const std::vector<std::string> by_file = unique_names(files);
+    const std::vector<std::string> unique = unique_labels(found);
     for (std::size_t i = 0; i < models.size(); ++i)
-        if (std::ranges::count(labels, labels[i]) > 1) models[i].label = by_file[i];
+        if (std::ranges::count(labels, labels[i]) > 1) models[i].label = unique[i];
     return models;
+}
+
+std::vector<std::string> unique_labels(const std::vector<FoundModel>& found) {
+    std::vector<std::string> files, given;
+    for (const FoundModel& one : found) {
+        files.push_back(one.file);
+        given.push_back(one.words.label);
+    }
+    std::vector<std::string> labels = unique_names(files);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (given[i].empty()) continue;
+        const bool shared = std::ranges::count(given, given[i]) > 1;
+        labels[i] = shared ? fmt::format("{} ({})", given[i], labels[i]) : given[i];
+    }
+    return labels;
+}
+
+std::optional<std::string> assumed_preparation(const FoundModel& found, const std::string& model,
+                                               const Preprocessing& used) {
+    const ModelWords& words = found.words;
+    if (!words.report_preparation || words.preparation.normalises() ||
+        means_official(words.weights))
+        return std::nullopt;
+    return fmt::format(
+        "{} does not say how images are prepared; assumed for {}: {} (--preparation, --mean and "
+        "--std change it)",
+        found.file, model, preparation_text(used));
 }
 
 NamedFile split_name(const std::string& text) {
@@ -101,13 +146,17 @@ bool is_model(const std::string& name) {
 ModelWords one_of_several(const std::string& text, ModelWords common, const std::string& option) {
     const NamedFile named = split_name(text);
     common.weights = named.file;
-    common.file_decides = named.file == text;
-    if (common.file_decides) return common;
-    try {
-        configure(named.name);
-    } catch (const UsageError& error) {
-        throw UsageError(fmt::format("{} {}: {}", option, text, error.what()));
+    common.label = named.name;
+    common.file_decides = !is_model(named.name);
+    if (common.file_decides && !named.name.empty() && means_official(named.file) &&
+        common.model.empty()) {
+        try {
+            configure(named.name);  // throws with the nearest names
+        } catch (const UsageError& error) {
+            throw UsageError(fmt::format("{} {}: {}", option, text, error.what()));
+        }
     }
+    if (common.file_decides) return common;
     common.model = named.name;
     common.settings.clear();
     return common;

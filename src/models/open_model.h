@@ -3,24 +3,32 @@
 // sandbox.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cait/model.h"
+#include "image/preparation_change.h"
 #include "weights/published/resolve_weights.h"
 
 namespace cait {
 
 struct ModelWords {
-    // A file, the folder of a run, official or official:VARIANT; empty: fresh weights of `model`.
+    // As resolve_weights() takes them; empty: fresh weights of `model`.
     std::string weights{};
     std::string model{};  // a name of the catalogue; empty: the file names it
     SettingList settings{};
+    std::string image_size{};  // in place of the file's or the preset's, whatever decides the rest
     bool file_decides =
         false;              // model and settings are only for a file that does not name its model
+    std::string label{};    // what tables and charts call it; empty: nothing was given
     std::string classes{};  // file with names for the classes, in place of the model's own
     bool imagenet_names = false;  // for a published head that carries no names, if the number fits
+    PreparationChange preparation{};  // of images, in place of the file's
+    bool report_preparation = false;  // a note where the file does not say and nobody else does
     Model::LoadOptions load{};
+
+    SettingList all_settings() const;  // with the image size
 };
 
 // The words and the file behind them, which has not been read yet.
@@ -32,7 +40,7 @@ struct FoundModel {
 
 struct OpenedModel {
     FoundModel source;  // opens the same model again, whatever `file_decides` meant
-    std::string label;  // for tables: the model's own name, otherwise that of the catalogue
+    std::string label;  // for tables: the given one, the model's own name, that of the catalogue
     Model model;
     std::vector<std::string> notes;  // a line each, those of `source` first
 };
@@ -47,6 +55,14 @@ inline OpenedModel open_model(const ModelWords& words) { return open_model(find_
 // Labels are unique: models that share one are labelled by their files.
 std::vector<OpenedModel> open_models(const std::vector<FoundModel>& found);
 
+// The given labels, together with the file where several share one; otherwise the files' names.
+std::vector<std::string> unique_labels(const std::vector<FoundModel>& found);
+
+// What is reported of a file that does not say how images are prepared, which are as `used` has it;
+// nothing where the words say how, and for published weights, whose preparation is known.
+std::optional<std::string> assumed_preparation(const FoundModel& found, const std::string& model,
+                                               const Preprocessing& used);
+
 // NAME=FILE, or FILE alone. A file whose name contains a '=' is found as a file first.
 struct NamedFile {
     std::string name;  // empty: none was given
@@ -57,9 +73,10 @@ NamedFile split_name(const std::string& text);
 // Whether the catalogue has it.
 bool is_model(const std::string& name);
 
-// One of several models: NAME of NAME=FILE is a model of the catalogue; FILE alone is of the model
-// that it names, otherwise of `common.model`. Throws UsageError, beginning with `option`, for a
-// NAME that is not in the catalogue.
+// One of several models: NAME of NAME=FILE is its label, and where the catalogue has a model of
+// that name, the model that reads the file. Otherwise FILE is of the model that it names, or of
+// `common.model`. Throws UsageError, beginning with `option`, for NAME=official that names no
+// model.
 ModelWords one_of_several(const std::string& text, ModelWords common, const std::string& option);
 
 // Short names for files. best.safetensors of two runs are told apart by their folders, and if need

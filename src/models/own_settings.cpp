@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/printable.h"
-#include "base/rename.h"
 #include "graph/expected.h"
+#include "models/file_tensors.h"
 
 namespace cait {
 
@@ -101,12 +101,7 @@ bool would_be_adapted(const ExpectedTensor& wanted, const Shape& found) {
 // Heads and position embeddings would be made to fit: that is for what somebody asks for, and not
 // for what a file says about itself.
 void check_tensors(const ModelSpec& spec, const WeightFile& file, const std::string& path) {
-    std::map<std::string, const Tensor*> by_name;
-    const std::vector<Rename> renames = spec.architecture->renames();
-    for (const NamedTensor& entry : file.tensors) {
-        by_name.emplace(entry.name, &entry.tensor);
-        by_name.emplace(to_official(entry.name, renames), &entry.tensor);
-    }
+    const std::map<std::string, const Tensor*> by_name = tensors_by_name(file, spec);
     for (const ExpectedTensor& wanted : expected_of(spec, path)) {
         const std::string_view setting = setting_of(wanted.kind);
         if (setting.empty()) continue;

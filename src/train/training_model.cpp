@@ -20,7 +20,8 @@ Model fresh_model(const Recipe& recipe, SettingList settings, const std::string&
 // many they have.
 Model model_from_weights(const Recipe& recipe, SettingList settings, const Dataset& train,
                          std::uint64_t seed) {
-    const Model::LoadOptions options{.prefer_ema = recipe.model.prefer_ema, .seed = seed};
+    const Model::LoadOptions options{
+        .prefer_ema = recipe.model.prefer_ema, .seed = seed, .allow_fresh_head = true};
     const auto load = [&] {
         return Model::load(recipe.model.weights, recipe.model.name, settings, options);
     };
@@ -43,7 +44,8 @@ Model model_from_weights(const Recipe& recipe, SettingList settings, const Datas
 void take_scales(const Recipe& recipe, SettingList settings, Model& model) {
     std::erase_if(settings, [](const auto& setting) { return setting.first == "classes"; });
     settings.emplace_back("classes", std::to_string(model.spec().architecture->common().classes));
-    const Model source = Model::load(recipe.model.scales, recipe.model.name, settings);
+    const Model source = Model::load(recipe.model.scales, recipe.model.name, settings,
+                                     {.allow_fresh_head = true});  // which is not looked at
     std::map<std::string, Tensor> weights = model.weights();
     std::size_t taken = 0;
     for (const ParamSpec& spec : record(model.spec()).params) {

@@ -18,15 +18,10 @@ namespace cait {
 
 namespace {
 
-// Extents of 1 carry no information: (1, 1, D) and (D) are the same numbers.
 std::vector<std::int64_t> squeezed(std::span<const std::int64_t> extents) {
     std::vector<std::int64_t> result;
     std::ranges::copy_if(extents, std::back_inserter(result), [](auto e) { return e != 1; });
     return result;
-}
-
-bool same_but_ones(const Shape& a, const Shape& b) {
-    return squeezed(a.extents()) == squeezed(b.extents());
 }
 
 // The same layer for another number of classes.
@@ -46,11 +41,6 @@ Tensor repeated(const Tensor& token, const Shape& shape) {
     for (std::size_t start = 0; start < out.size(); start += values.size())
         std::ranges::copy(values, out.begin() + std::ptrdiff_t(start));
     return result;
-}
-
-// BatchNorm's step counters, and the token that stands for hidden patches while a backbone learns.
-bool is_for_training(std::string_view name) {
-    return name.ends_with(".num_batches_tracked") || name == "mask_token";
 }
 
 // Everything that does not fit, for one message.
@@ -140,8 +130,7 @@ private:
             keep(wanted, convert(found, DType::f32));
         } else if (wanted.kind == ExpectedTensor::Kind::class_axis0 &&
                    other_class_count(wanted.shape, found.shape())) {
-            result_.fresh.push_back(wanted.name);
-            note_replaced(wanted.name, found.shape()[0], wanted.shape[0]);
+            replace(wanted, wanted.name, found.shape()[0], wanted.shape[0]);
         } else if (wanted.kind == ExpectedTensor::Kind::class_tokens &&
                    same_but_ones({wanted.shape[-1]}, found.shape())) {
             keep(wanted, repeated(convert(found, DType::f32), wanted.shape));
@@ -158,8 +147,7 @@ private:
         if (!same_but_ones(all, shape)) {
             misfit(wanted.stacked, all, stacked);
         } else if (all[0] != wanted.rows) {
-            result_.fresh.push_back(wanted.name);
-            note_replaced(wanted.stacked, all[0], wanted.rows);
+            replace(wanted, wanted.stacked, all[0], wanted.rows);
         } else {
             // All rows are converted with the first of them.
             auto [rows, is_new] = stacked_.try_emplace(wanted.stacked);
@@ -190,21 +178,29 @@ private:
                 found->second->shape()[1] == wanted.shape[1])
                 continue;
             other_heads_.insert(head_of(wanted.name));
-            note(fmt::format("{} made anew: it reads {} features, that of the file {}",
-                             head_of(wanted.name), wanted.shape[1], found->second->shape()[1]));
+            note_fresh(fmt::format("{} made anew: it reads {} features, that of the file {}",
+                                   head_of(wanted.name), wanted.shape[1],
+                                   found->second->shape()[1]));
         }
     }
 
     void make_head(const ExpectedTensor& wanted) {
         result_.fresh.push_back(wanted.name);
-        note(fmt::format("{} made anew for {} classes: the file has none", head_of(wanted.name),
-                         wanted.shape[0]));
+        note_fresh(fmt::format("{} made anew for {} classes: the file has none",
+                               head_of(wanted.name), wanted.shape[0]));
     }
 
     static std::string head_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
-    void note_replaced(const std::string& name, std::int64_t found, std::int64_t expected) {
-        note(fmt::format("{} replaced: {} -> {} classes", head_of(name), found, expected));
+    void replace(const ExpectedTensor& wanted, const std::string& name, std::int64_t found,
+                 std::int64_t expected) {
+        result_.fresh.push_back(wanted.name);
+        note_fresh(fmt::format("{} replaced: {} -> {} classes", head_of(name), found, expected));
+    }
+
+    void note_fresh(const std::string& text) {
+        if (result_.why_fresh.empty()) result_.why_fresh = text;
+        note(text);
     }
 
     void misfit(const std::string& name, const Shape& expected, const Tensor& found) {
@@ -258,6 +254,14 @@ private:
 };
 
 }  // namespace
+
+bool same_but_ones(const Shape& a, const Shape& b) {
+    return squeezed(a.extents()) == squeezed(b.extents());
+}
+
+bool is_for_training(std::string_view name) {
+    return name.ends_with(".num_batches_tracked") || name == "mask_token";
+}
 
 Matched match_weights(const WeightFile& file, const std::string& file_name,
                       std::span<const ExpectedTensor> expected, std::span<const Rename> renames,

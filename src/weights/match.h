@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/position_rule.h"
@@ -55,13 +56,20 @@ struct MatchOptions {
 struct Matched {
     std::map<std::string, Tensor> tensors;  // float32, official names; mapped where possible
     std::vector<std::string> fresh;         // class heads that have to be initialised anew
+    std::string why_fresh{};                // the first note about one of them
     std::vector<std::string> notes;         // what was adapted, one line each
 };
 
+// Whether they differ only by extents of 1, which carry no information: (1, 1, D) and (D).
+bool same_but_ones(const Shape& a, const Shape& b);
+
+// Tensors that only training reads: BatchNorm's step counters ("num_batches_tracked"), and the
+// "mask_token" that stands for hidden patches while a backbone learns.
+bool is_for_training(std::string_view name);
+
 // Shapes that differ only by extents of 1 fit. The grid of a position embedding or a patch mix is
 // taken as square unless the metadata key "cait.image_grid" ("HxW") says otherwise. What only
-// training reads is ignored: BatchNorm's step counters ("num_batches_tracked") and "mask_token".
-// Throws one Error of one line with all misfits.
+// training reads is ignored. Throws one Error of one line with all misfits.
 Matched match_weights(const WeightFile& file, const std::string& file_name,
                       std::span<const ExpectedTensor> expected, std::span<const Rename> renames,
                       const MatchOptions& options = {});

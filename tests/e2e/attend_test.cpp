@@ -220,10 +220,13 @@ TEST_F(Attend, SeveralModelsStandSideBySide) {
               path("other.safetensors"), "--heads", "--output", path("twins.png")});
     EXPECT_EQ(twins[0]["models"][0]["model"], "cait");
     EXPECT_EQ(twins[0]["models"][1]["model"], "other");
-    // Of a file that does not say whose it is, NAME=FILE does.
+    // NAME of NAME=FILE is a label; the file of others does not say whose it is.
+    const auto labelled = json({"attend", path("a.png"), "--weights",
+                                "mine=" + path("cait.safetensors"), path("other.safetensors")});
+    EXPECT_EQ(labelled[0]["models"][0]["model"], "mine");
     expect_refused(cait({"attend", "--weights", path("cait.safetensors"),
                          "cait_xxs=" + data("tiny_cait_zip.pth"), path("a.png"), "--json"}),
-                   2, {"--weights cait_xxs=", "unknown model 'cait_xxs'"});
+                   2, {"tiny_cait_zip.pth: the file does not say which model"});
     expect_refused(cait(both + Words{"--raw", path("maps.npy")}), 2, {".safetensors"});
     expect_refused(cait(both + Words{"--json", "--packed", path("p")}), 2,
                    {"--packed", "one model"});

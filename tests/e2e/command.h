@@ -115,7 +115,8 @@ protected:
 std::string data(const std::string& name);  // a file of tests/e2e/data
 std::string read(const std::string& path);
 
-// A one-line error: exit code, and exactly one line on stderr that has all of the parts.
+// A one-line error: exit code, and exactly one line on stderr that is no note; stderr has all of
+// the parts.
 void expect_refused(const Finished& run, int status, const std::vector<std::string>& parts);
 
 }  // namespace cait::e2e

@@ -36,7 +36,10 @@ TEST_F(Eval, MeasuresAModel) {
     EXPECT_EQ(text.status, 0) << text.err;
     EXPECT_THAT(text.out, AllOf(HasSubstr("top-1 "), HasSubstr("loss "), HasSubstr("ECE "),
                                 HasSubstr("cait_xxs24_224"), HasSubstr("images       24")));
-    EXPECT_EQ(text.err, "");
+    EXPECT_THAT(text.err, AllOf(HasSubstr("does not say how images are prepared; assumed for "
+                                          "cait_xxs24_224: crop ratio 1, centre, bicubic"),
+                                HasSubstr("does not name its 3 classes: they are taken in the "
+                                          "data's order")));
 
     const nlohmann::json found = json({"--per-class"});
     EXPECT_EQ(found["images"], 24);
@@ -172,8 +175,11 @@ TEST_F(Eval, WhatCannotWorkIsFoundBeforeTheWork) {
         expect_refused(cait(words({option, path("none/out")})), 1, {"none/out: cannot create"});
         expect_refused(cait(words({option, path("set")})), 1, {"set: expected", "a folder"});
     }
-    expect_refused(cait(words({"--compare", "last=" + path("none.pth")})), 2,
-                   {"--compare last=", "unknown model 'last'"});
+    expect_refused(cait(words({"--compare", "last=" + path("none.pth")})), 1,
+                   {"none.pth: cannot open"});
+    expect_refused(cait({"eval", "--weights", e2e::data("tiny_cait_zip.pth"), "--data",
+                         "folder:" + path("set"), "--compare", "last=official"}),
+                   2, {"--compare last=official", "unknown model 'last'"});
     expect_refused(cait(words({"--compare", "cait_xxs24_224=" + e2e::data("tiny_cait_zip.pth")})),
                    1, {"tiny_cait_zip.pth", "missing"});
 }
@@ -234,6 +240,9 @@ TEST_F(Eval, ComparesSeveralModels) {
     EXPECT_EQ(table["names"],
               (std::vector<std::string>{"labels", "tiny_cait_zip", "same", "other"}));
     EXPECT_EQ(table["fractions"][1][2], 0);  // the same weights
+    // NAME=FILE names what is compared, as in `cait analyze`.
+    EXPECT_EQ(json({"--compare", "copy=" + path("same.safetensors")})["disagreement"]["names"],
+              (std::vector<std::string>{"labels", "tiny_cait_zip", "copy"}));
     EXPECT_NEAR(table["fractions"][0][1].get<double>(), 1 - found["top1"].get<double>(), 1e-12);
     EXPECT_NEAR(table["fractions"][0][3].get<double>(),
                 1 - found["compared"][1]["top1"].get<double>(), 1e-12);

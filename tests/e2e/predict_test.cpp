@@ -103,8 +103,8 @@ TEST_F(Predict, PublishedHeadsAnswerWithImageNetsNames) {
     EXPECT_THAT(run.out, Not(HasSubstr("class ")));
     EXPECT_THAT(run.err, HasSubstr("the names are those of ImageNet-1k"));
     // A head that was made anew knows no class yet.
-    const Finished fresh =
-        cait(Words{"predict", path("a.png")} + kWeights + Words{"--set", "model.classes=1000"});
+    const Finished fresh = cait(Words{"predict", path("a.png"), "--allow-fresh-head"} + kWeights +
+                                Words{"--set", "model.classes=1000"});
     EXPECT_THAT(fresh.out, HasSubstr("class "));
 }
 

@@ -191,6 +191,10 @@ TEST_F(Published, AFolderMeansTheBestWeightsOfItsRun) {
     EXPECT_EQ(best.err, "note: " + path("run/best.safetensors") +
                             " is the best epoch, chosen on the validation data; the final one is " +
                             path("run/last.safetensors") + "\n");
+    EXPECT_THAT(cait({"inspect", path("run:last")}).out,
+                HasSubstr("run/last.safetensors, safetensors"));
+    expect_refused(cait({"inspect", path("run:last_ema")}), 1,
+                   {"run:last_ema: expected last_ema.safetensors"});
 }
 
 }  // namespace

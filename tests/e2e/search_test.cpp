@@ -52,6 +52,22 @@ TEST_F(Search, EmbedWritesVectorsAndLabels) {
     std::memcpy(&last, labels.bytes() + 23 * 8, 8);
     EXPECT_EQ(last, 2);
 
+    // Numbers of the model's classes where it knows them, which may be in another order.
+    Model model = tiny_cait("1");
+    model.set_classes({"class2", "class0", "class1"});
+    model.save(folder_ / "m.safetensors");
+    embed("x.npy", {"--labels", path("y.npy")});
+    const Tensor ordered = read_npy(path("y.npy"));
+    std::memcpy(&last, ordered.bytes() + 23 * 8, 8);
+    EXPECT_EQ(last, 0);
+    model.set_classes({"class2", "class0", "another"});
+    model.save(folder_ / "m.safetensors");
+    const Finished unknown =
+        cait(Words{"embed", "--data", uri(), "--output", path("x.npy"), "--labels", path("y.npy")} +
+             weights());
+    ASSERT_EQ(unknown.status, 0) << unknown.err;
+    EXPECT_THAT(unknown.err, HasSubstr("--labels: in the order of the data's classes"));
+
     embed("flip.npy", {"--flip"});
     EXPECT_NE(std::memcmp(vectors.bytes(), read_npy(path("flip.npy")).bytes(), 24 * 16 * 4), 0);
     embed("tokens.npy", {"--tap", "tokens", "--batch", "5"});

@@ -100,6 +100,7 @@ TEST_F(Serve, ShowsWhereItLooked) {
     const json attention = answer.json()["attention"];
     EXPECT_EQ(attention["width"], 2);
     EXPECT_EQ(attention["layers"].size(), 1U);
+    EXPECT_EQ(attention["usual"], 0);
     EXPECT_EQ(attention["layers"][0]["heads"].size(), 2U);
     EXPECT_THAT(std::string(attention["layers"][0]["mean"]["png"]),
                 testing::StartsWith("data:image/png;base64,"));

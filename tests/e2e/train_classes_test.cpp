@@ -74,6 +74,25 @@ TEST_F(TrainClasses, AHeadForOtherClassesIsMadeAnew) {
     EXPECT_THAT(anew.err, HasSubstr("head made anew for 3 classes: none of them is among the 3"));
 }
 
+// The documented way to another image size. The names used to be lost with another preset, and the
+// head was wired by position.
+TEST_F(TrainClasses, AnotherPresetTakesTheClassesOverByName) {
+    ASSERT_EQ(cait(recipe("first", {"--epochs", "8"})).status, 0);
+    rename("red", "amber");  // which becomes the first class
+    const Finished run =
+        cait(recipe("second", {"--weights", path("first"), "--model", "cait_xxs36_224", "--epochs",
+                               "1", "--set", "optim.lr=1e-9", "--set", "schedule.min_lr=0"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("head: 2 classes taken over by name, 1 made anew: amber"));
+    EXPECT_THAT(run.err, Not(HasSubstr("does not name")));
+    rename("amber", "red");
+    const Finished same =
+        cait(recipe("third", {"--weights", path("first"), "--model", "cait_xxs36_224", "--epochs",
+                              "1", "--set", "optim.lr=1e-9", "--set", "schedule.min_lr=0"}));
+    ASSERT_EQ(same.status, 0) << same.err;
+    EXPECT_THAT(same.out, HasSubstr("val top-1 100.00 %"));
+}
+
 // A file that names no classes says no more than how many they are.
 TEST_F(TrainClasses, AHeadWithoutNamesIsKeptAndSaid) {
     ASSERT_EQ(cait(recipe("first", {"--epochs", "1"})).status, 0);

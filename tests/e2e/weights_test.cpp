@@ -31,9 +31,9 @@ protected:
 };
 
 TEST_F(Weights, AnotherClassCountAndImageSizeAreAdapted) {
-    const Finished run =
-        cait(Words{"convert", data("tiny_cait_zip.pth"), path("c.safetensors")} + kTinyCait +
-             Words{"--set", "model.classes=7", "--set", "model.image_size=24x32"});
+    const Finished run = cait(
+        Words{"convert", data("tiny_cait_zip.pth"), path("c.safetensors")} + kTinyCait +
+        Words{"--set", "model.classes=7", "--set", "model.image_size=24x32", "--allow-fresh-head"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("3"));
     EXPECT_THAT(run.err, HasSubstr("7 classes"));

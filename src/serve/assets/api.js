@@ -48,7 +48,7 @@ export function colours() {
   return ask("colours.json");
 }
 
-// {answers: [{label, score}], attention}: attention is null where the model has none.
+// {answers: [{label, score}], attention: {usual, layers, …}}: attention is null where the model has none.
 export async function classify(model, file, top) {
   const query = new URLSearchParams({ model: model.name, top });
   if (model.attention_layers > 0) {

@@ -88,7 +88,7 @@ export class Panel {
   setSliders() {
     const layers = this.attention?.layers ?? [];
     this.layer.max = Math.max(0, layers.length - 1);
-    this.layer.value = this.layer.max;  // the last layer decides
+    this.layer.value = this.attention?.usual ?? 0;
     this.head.max = layers.length ? Math.max(...layers.map((layer) => layer.heads.length)) : 0;
     this.head.value = 0;
     this.layer.disabled = this.layer.max === "0";

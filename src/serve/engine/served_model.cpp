@@ -11,6 +11,7 @@
 
 #include "evaluate/fingerprint.h"
 #include "models/catalogue.h"
+#include "models/class_layers.h"
 #include "models/describe.h"
 #include "serve/http/message.h"
 #include "system/file_guard.h"
@@ -75,7 +76,13 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       stats_(std::move(stats)),
       prepared_(session(), options.memory, sets_of_routes(), weight_bytes(model_)),
       time_(measure(options.batch)),
-      bound_(std::max(options.bound, 4 * time_.expected(1))) {}
+      bound_(std::max(options.bound, 4 * time_.expected(1))) {
+    const std::vector<std::string> looks = attention_taps();
+    if (looks.empty()) return;
+    const std::int64_t layer = class_layers(model_.spec()).usual();
+    usual_attention_ = std::size_t(
+        std::ranges::find(looks, fmt::format("class_attention.{}", layer)) - looks.begin());
+}
 
 double ServedModel::cost(std::size_t images, double decoding) const {
     const std::size_t together = batch();

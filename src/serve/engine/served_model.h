@@ -56,9 +56,11 @@ public:
     const std::vector<TapInfo>& taps() const { return taps_; }  // the default one first
     const TapInfo* tap(std::string_view name) const;
     std::vector<std::string> attention_taps() const;  // class_attention.0, …
-    std::string label(std::size_t index) const;       // of a class
-    std::size_t longest_label() const;                // bytes
-    Preparer preparer() const { return preparer_; }   // a copy for one thread
+    // Which of them to show when nobody says.
+    std::size_t usual_attention() const { return usual_attention_; }
+    std::string label(std::size_t index) const;      // of a class
+    std::size_t longest_label() const;               // bytes
+    Preparer preparer() const { return preparer_; }  // a copy for one thread
     ModelStats& stats() const { return *stats_; }
     ServiceTime& time() const { return time_; }
     std::size_t batch() const { return time_.batch_within(bound_); }
@@ -89,6 +91,7 @@ private:
     ImageSize size_;
     Grid grid_;
     std::vector<TapInfo> taps_;
+    std::size_t usual_attention_ = 0;
     Preparer preparer_;
     std::shared_ptr<ModelStats> stats_;
     mutable PreparedSets prepared_;

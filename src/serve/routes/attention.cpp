@@ -56,6 +56,7 @@ json attention_json(const ServedModel& model, const std::map<std::string, Tensor
             {"seen",
              {seen.box.left / width, seen.box.top / height, seen.box.right / width,
               seen.box.bottom / height}},
+            {"usual", model.usual_attention()},
             {"layers", std::move(layers)}};
 }
 

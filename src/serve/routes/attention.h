@@ -25,6 +25,7 @@ Tensor prepared_photo(const ServedModel& model, const std::string& file, const I
                       const Request& of, SeenPart& seen);
 
 // {"width", "height": patches, "seen": [left, top, right, bottom] as parts of the photograph,
+//  "usual": the layer to show when nobody says,
 //  "layers": [{"layer", "mean": map, "heads": [map, …]}, …]}, where a map is
 // {"png": data URI of a grey picture from the least value, black, to the largest, "least", "most"}.
 // Of a model with a map for each class, the likeliest one's.

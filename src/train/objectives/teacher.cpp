@@ -33,10 +33,11 @@ Model load_teacher(const DistillPart& distill, std::int64_t classes,
         return Model::load(distill.teacher, {}, settings);
     }
     // A file of ours says which classes it has; any other one must have as many as the student.
-    Model named = Model::load(distill.weights, distill.teacher, settings);
+    const Model::LoadOptions options{.allow_fresh_head = true};  // refused below
+    Model named = Model::load(distill.weights, distill.teacher, settings, options);
     if (!named.classes().empty()) return named;
     settings.emplace_back("classes", std::to_string(classes));
-    Model model = Model::load(distill.weights, distill.teacher, settings);
+    Model model = Model::load(distill.weights, distill.teacher, settings, options);
     if (model.has_fresh_head())
         throw Error(fmt::format("distill.weights {}: expected a head for {} classes, found {}",
                                 distill.weights, classes, fmt::join(model.notes(), "; ")));

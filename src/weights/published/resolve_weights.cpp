@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::string_view kOfficial = "official";
 
-bool is_official(std::string_view text) {
-    return text == kOfficial ||
-           (text.starts_with(kOfficial) && text.substr(kOfficial.size()).starts_with(':'));
-}
-
 // What is in the cache was checked when it came: it is not read again for its checksum.
 fs::path official(std::string_view text, const std::string& model, const ResolveOptions& options) {
     if (model.empty())
@@ -34,7 +29,15 @@ fs::path official(std::string_view text, const std::string& model, const Resolve
     return file;
 }
 
-fs::path of_run(const fs::path& folder, const ResolveOptions& options) {
+fs::path of_run(const RunWeights& run, const ResolveOptions& options) {
+    const auto& [folder, epoch] = run;
+    if (!epoch.empty()) {
+        fs::path file = folder / (epoch + ".safetensors");
+        if (!fs::exists(file))
+            throw Error(fmt::format("{}:{}: expected {}, found a folder without it",
+                                    folder.string(), epoch, file.filename().string()));
+        return file;
+    }
     const fs::path best = folder / "best.safetensors", last = folder / "last.safetensors";
     if (fs::exists(best)) {
         if (options.note)
@@ -56,10 +59,25 @@ fs::path of_run(const fs::path& folder, const ResolveOptions& options) {
 
 }  // namespace
 
+bool means_official(std::string_view text) {
+    return text == kOfficial ||
+           (text.starts_with(kOfficial) && text.substr(kOfficial.size()).starts_with(':'));
+}
+
+std::optional<RunWeights> run_weights(const std::string& text) {
+    if (fs::is_directory(text)) return RunWeights{text, {}};
+    for (const char* epoch : {"best", "last", "last_ema"})
+        if (const std::string end = fmt::format(":{}", epoch); text.ends_with(end))
+            if (fs::path folder = text.substr(0, text.size() - end.size());
+                fs::is_directory(folder))
+                return RunWeights{std::move(folder), epoch};
+    return std::nullopt;
+}
+
 fs::path resolve_weights(const std::string& text, const std::string& model,
                          const ResolveOptions& options) {
-    if (is_official(text)) return official(text, model, options);
-    if (fs::is_directory(text)) return of_run(text, options);
+    if (means_official(text)) return official(text, model, options);
+    if (const auto run = run_weights(text)) return of_run(*run, options);
     return text;
 }
 

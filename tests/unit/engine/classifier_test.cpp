@@ -79,6 +79,16 @@ TEST_F(ClassifierTest, EmbedsAndLooks) {
                 HasSubstr("xyz"));
 }
 
+// The rule of `cait attend` and of the page; it used to be the first layer of every model.
+TEST_F(ClassifierTest, LooksWithTheLayerThatTellsMost) {
+    const Classifier cait(model_);
+    EXPECT_EQ(cait.attention(photo_).values, cait.attention(photo_, 0).values);
+    EXPECT_NE(cait.attention(photo_).values, cait.attention(photo_, 1).values);
+    const Classifier vit(Model::create("deit_tiny_patch16_224", test::kSmall, 5));
+    EXPECT_EQ(vit.attention(photo_).values, vit.attention(photo_, 1).values);
+    EXPECT_NE(vit.attention(photo_).values, vit.attention(photo_, 0).values);
+}
+
 // The queries of such a model are its classes; it used to be the first one's map, whoever won.
 TEST_F(ClassifierTest, OfAMapPerClassItIsThatOfTheAnswer) {
     const Model model = test::looking_model();

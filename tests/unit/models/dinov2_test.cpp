@@ -150,14 +150,16 @@ TEST_F(Dinov2, ABackboneGivesFeaturesAndNoLogits) {
 TEST_F(Dinov2, ABackboneGetsAHeadForTheClassesAskedFor) {
     const Model backbone = Model::create("vit_small_patch14_dinov2", kDinov2Tiny, 1);
     publish(backbone.weights());
-    const Model model = Model::load(path_, "vit_small_patch14_dinov2",
-                                    dinov2_with(kDinov2Tiny, {{"classes", "7"}}));
+    const Model model =
+        Model::load(path_, "vit_small_patch14_dinov2", dinov2_with(kDinov2Tiny, {{"classes", "7"}}),
+                    {.allow_fresh_head = true});
     EXPECT_THAT(model.notes(), ElementsAre("head made anew for 7 classes: the file has none"));
     EXPECT_TRUE(model.has_fresh_head());
     EXPECT_EQ(model.weights().at("head.weight").shape(), (Shape{7, 16}));
     // Our own file of a backbone, too; but one that says it has a head must have it.
     backbone.save(path_);
-    EXPECT_TRUE(Model::load(path_, "", {{"classes", "7"}}).has_fresh_head());
+    EXPECT_TRUE(
+        Model::load(path_, "", {{"classes", "7"}}, {.allow_fresh_head = true}).has_fresh_head());
     EXPECT_EQ(backbone.with_classes({"a", "b"}).weights().at("head.bias").shape(), (Shape{2}));
     std::vector<NamedTensor> headless;
     for (const auto& [name, tensor] : model.weights())
@@ -191,8 +193,9 @@ TEST_F(Dinov2, DinosTrainingFilesLoadIntoVitAndDeit) {
     EXPECT_THAT(file.skipped, Contains("head.last_layer.weight_v"));
     EXPECT_THAT(file.skipped, Contains("student"));
     for (const char* model : {"vit_tiny_patch16_224", "deit_tiny_patch16_224"}) {
-        const Model loaded = Model::load(e2e_data("tiny_dino.pth"), model,
-                                         dinov2_with(kDinov2Tiny, {{"classes", "3"}}));
+        const Model loaded =
+            Model::load(e2e_data("tiny_dino.pth"), model,
+                        dinov2_with(kDinov2Tiny, {{"classes", "3"}}), {.allow_fresh_head = true});
         EXPECT_THAT(loaded.notes(),
                     ElementsAre("the file has a teacher and a student: the teacher is taken",
                                 "head made anew for 3 classes: the file has none"));

@@ -96,7 +96,8 @@ TEST_F(ForeignParts, HeadRowsOfAnotherFormatAreConverted) {
 
 TEST_F(ForeignParts, AnotherNumberOfClassesMakesTheHeadsAnew) {
     Model::create("patchconvnet_s60", kPatchConvNet, 1).save(path_);
-    const Model multi = Model::load(path_, "", {{"multi", "true"}, {"classes", "4"}});
+    const Model multi =
+        Model::load(path_, "", {{"multi", "true"}, {"classes", "4"}}, {.allow_fresh_head = true});
     EXPECT_THAT(multi.notes(), UnorderedElementsAre("cls_token repeated for 4 classes",
                                                     "head replaced: 3 -> 4 classes"));
     EXPECT_EQ(multi.weights().at("head.3.weight").shape(), (Shape{1, 16}));

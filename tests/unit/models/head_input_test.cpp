@@ -74,7 +74,7 @@ TEST(HeadInput, AFileWithAnotherHeadGivesItsTrunk) {
     const auto path = std::filesystem::path(testing::TempDir()) / "head_input.safetensors";
     const Model saved = deit({});
     saved.save(path);
-    const Model loaded = Model::load(path, "", {{"head_blocks", "3"}});
+    const Model loaded = Model::load(path, "", {{"head_blocks", "3"}}, {.allow_fresh_head = true});
     EXPECT_THAT(loaded.notes(),
                 ElementsAre("head made anew: it reads 48 features, that of the file 16"));
     EXPECT_TRUE(loaded.has_fresh_head());

@@ -9,11 +9,13 @@
 
 #include "models/catalogue.h"
 #include "support/temporary_folder.h"
+#include "weights/safetensors.h"
 
 namespace cait {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -54,8 +56,10 @@ TEST_F(OpenModel, WithoutWeightsTheyAreFreshByTheSeed) {
 // Notes come once, those about the choice of the file before those about the model.
 TEST_F(OpenModel, NotesTellWhatTheWordsMeantAndWhatWasAdapted) {
     model_.save(folder_ / "run/last.safetensors");
-    const FoundModel found =
-        find_model({.weights = path("run"), .settings = {{"classes", "5"}}}, {});
+    const FoundModel found = find_model({.weights = path("run"),
+                                         .settings = {{"classes", "5"}},
+                                         .load = {.allow_fresh_head = true}},
+                                        {});
     EXPECT_EQ(found.file, path("run/last.safetensors"));
     const OpenedModel opened = open_model(found);
     ASSERT_EQ(opened.notes.size(), 2U);
@@ -94,12 +98,62 @@ TEST_F(OpenModel, OneOfSeveralTakesTheCommonModelOnlyIfItsFileNamesNone) {
     EXPECT_EQ(named.model, "cait_s24_224");
     EXPECT_EQ(named.weights, "official");
     EXPECT_THAT(named.settings, IsEmpty());
+}
+
+// Of `eval --compare` NAME used to be a preset, of `analyze --weights` a label.
+TEST_F(OpenModel, ANameBeforeAFileIsALabelAndAPresetWhereThereIsOne) {
+    const OpenedModel labelled =
+        open_model(one_of_several("mine=" + path("named.safetensors"), {}, "--compare"));
+    EXPECT_EQ(labelled.label, "mine");
+    EXPECT_EQ(labelled.model.spec().name, "cait_xxs24_224");
+    // The preset is taken at its word, as with --model: the file's is another one.
+    EXPECT_THROW(open_model(one_of_several("deit_tiny_patch16_224=" + path("named.safetensors"), {},
+                                           "--compare")),
+                 Error);
     try {
-        one_of_several("cait_s2_224=x.pth", common, "--compare");
+        one_of_several("cait_s2_224=official", {}, "--compare");
         FAIL() << "expected UsageError";
     } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("--compare cait_s2_224=x.pth: "));
+        EXPECT_THAT(error.what(), HasSubstr("--compare cait_s2_224=official: unknown model"));
     }
+    EXPECT_THAT(
+        unique_labels({{{.label = "a"}, "x.pth"}, {{.label = "a"}, "y.pth"}, {{}, "z.pth"}}),
+        ElementsAre("a (x)", "a (y)", "z"));
+}
+
+TEST_F(OpenModel, TheEpochOfARunIsBestUnlessItSaysOtherwise) {
+    model_.save(folder_ / "run/best.safetensors");
+    model_.save(folder_ / "run/last.safetensors");
+    const auto file = [&](const std::string& words) {
+        return find_model({.weights = path(words)}, {}).file;
+    };
+    EXPECT_EQ(file("run"), path("run/best.safetensors"));
+    EXPECT_EQ(file("run:best"), path("run/best.safetensors"));
+    EXPECT_EQ(file("run:last"), path("run/last.safetensors"));
+    EXPECT_THROW(file("run:last_ema"), Error);
+    EXPECT_THROW(file("run:first"), Error);  // no such file
+}
+
+TEST_F(OpenModel, APreparationThatNobodyNamesIsReported) {
+    std::vector<NamedTensor> tensors;
+    for (const auto& [name, tensor] : model_.weights()) tensors.push_back({name, tensor});
+    write_safetensors(path("foreign.safetensors"), tensors, {});
+    ModelWords words{.weights = path("foreign.safetensors"),
+                     .model = "cait_xxs24_224",
+                     .settings = small_,
+                     .report_preparation = true};
+    EXPECT_THAT(open_model(words).notes,
+                ElementsAre(AllOf(HasSubstr("foreign.safetensors does not say how images are"),
+                                  HasSubstr("cait_xxs24_224: crop ratio 1, centre, bicubic; mean "
+                                            "0.485"))));
+    words.preparation.normalisation = "inception";
+    words.image_size = "16";
+    const OpenedModel told = open_model(words);
+    EXPECT_THAT(told.notes, ElementsAre(HasSubstr("4x4 -> 2x2")));
+    EXPECT_EQ(told.model.preprocessing().mean[2], 0.5F);
+    EXPECT_EQ(told.model.preprocessing().crop_ratio, 1);
+    words = {.weights = path("named.safetensors"), .report_preparation = true};
+    EXPECT_THAT(open_model(words).notes, IsEmpty());
 }
 
 TEST_F(OpenModel, ModelsOfOneNameAreLabelledByTheirFiles) {

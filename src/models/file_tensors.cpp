@@ -1,0 +1,133 @@
+#include "models/file_tensors.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/rename.h"
+#include "graph/expected.h"
+
+namespace cait {
+
+namespace {
+
+using Kind = ExpectedTensor::Kind;
+using TensorsByName = std::map<std::string, const Tensor*>;
+
+std::int64_t first_extent(const Tensor& tensor) {
+    return tensor.shape().rank() > 0 ? tensor.shape()[0] : 1;
+}
+
+// Of a head, its stacked rows, or the tokens of classes.
+std::optional<std::int64_t> rows_of(const ExpectedTensor& wanted, const TensorsByName& tensors) {
+    const auto find = [&](const std::string& name) {
+        const auto found = tensors.find(name);
+        return found == tensors.end() ? nullptr : found->second;
+    };
+    if (wanted.kind == Kind::class_axis0)
+        if (const Tensor* head = find(wanted.name)) return first_extent(*head);
+    if (wanted.kind == Kind::class_row)
+        if (const Tensor* head = find(wanted.stacked)) return first_extent(*head);
+    if (wanted.kind == Kind::class_tokens)
+        // One token alone is repeated for the classes of a stacked head, which has their number.
+        // With more, each class has tensors of its own: a file of fewer tensors lies.
+        if (const Tensor* tokens = find(wanted.name);
+            tokens != nullptr && tokens->shape().rank() == 3 && tokens->shape()[1] > 1 &&
+            tokens->shape()[1] <= std::int64_t(tensors.size()))
+            return tokens->shape()[1];
+    return std::nullopt;
+}
+
+// Class and distillation tokens may have taken in their positions.
+bool has_shape(const ExpectedTensor& wanted, const Shape& found) {
+    const std::int64_t prefix = wanted.prefix_in_tokens ? wanted.prefix_tokens : 0;
+    return same_but_ones(wanted.shape, found) ||
+           (prefix > 0 && found.count() == wanted.shape.count() - prefix * wanted.shape[-1]);
+}
+
+bool is_known(const std::string& name, const std::set<std::string>& wanted,
+              const std::vector<std::string>& left_out) {
+    return wanted.contains(name) || is_for_training(name) ||
+           std::ranges::any_of(
+               left_out, [&](const std::string& scope) { return name.starts_with(scope + "."); });
+}
+
+// By names and shapes alone.
+bool fits(const WeightFile& file, const ModelSpec& spec) {
+    const Graph graph = record(spec);
+    const TensorsByName tensors = tensors_by_name(file, spec);
+    std::set<std::string> wanted;
+    std::size_t heads = 0, missing_heads = 0;
+    for (const ExpectedTensor& one : expected_tensors(graph)) {
+        if (one.kind == Kind::left_out) continue;
+        wanted.insert(one.name);
+        const auto found = tensors.find(one.name);
+        const bool is_head = one.kind == Kind::class_axis0;
+        heads += is_head ? 1 : 0;
+        if (found == tensors.end() && is_head)
+            ++missing_heads;
+        else if (found == tensors.end() ? one.required : !has_shape(one, found->second->shape()))
+            return false;
+    }
+    const std::vector<Rename> renames = spec.architecture->renames();
+    return (missing_heads == 0 || missing_heads == heads) &&
+           std::ranges::all_of(file.tensors, [&](const NamedTensor& entry) {
+               return is_known(entry.name, wanted, graph.left_out) ||
+                      is_known(to_official(entry.name, renames), wanted, graph.left_out);
+           });
+}
+
+// Whether the file has any parameter of the family: what is about something else altogether is not
+// compared with every preset.
+bool shares_names(const WeightFile& file, const ModelSpec& spec) {
+    const TensorsByName tensors = tensors_by_name(file, spec);
+    return std::ranges::any_of(
+        record(spec).params, [&](const ParamSpec& param) { return tensors.contains(param.name); });
+}
+
+// Whether the model has tensors for each class by itself and the file has not: no graph of a
+// million classes is recorded because a head claims them.
+bool lacks_rows(const WeightFile& file, const ModelSpec& spec) {
+    const std::vector<ExpectedTensor> expected = expected_tensors(record(spec));
+    const auto row = std::ranges::find(expected, Kind::class_row, &ExpectedTensor::kind);
+    return row != expected.end() && !tensors_by_name(file, spec).contains(row->name);
+}
+
+bool fits_preset(const WeightFile& file, const std::string& name) {
+    const ModelSpec spec = configure(name);
+    if (lacks_rows(file, spec)) return false;
+    const auto classes = classes_in(file, spec);
+    if (!classes || *classes == spec.architecture->common().classes) return fits(file, spec);
+    return fits(file, configure(name, {{"classes", std::to_string(*classes)}}));
+}
+
+}  // namespace
+
+TensorsByName tensors_by_name(const WeightFile& file, const ModelSpec& spec) {
+    TensorsByName tensors;
+    const std::vector<Rename> renames = spec.architecture->renames();
+    for (const NamedTensor& entry : file.tensors) tensors.emplace(entry.name, &entry.tensor);
+    for (const NamedTensor& entry : file.tensors)
+        tensors.emplace(to_official(entry.name, renames), &entry.tensor);
+    return tensors;
+}
+
+std::optional<std::int64_t> classes_in(const WeightFile& file, const ModelSpec& spec) {
+    const TensorsByName tensors = tensors_by_name(file, spec);
+    for (const ExpectedTensor& wanted : expected_tensors(record(spec)))
+        if (const auto rows = rows_of(wanted, tensors);
+            rows && *rows > 0 && *rows <= Settings::kLargest)
+            return rows;
+    return std::nullopt;
+}
+
+std::vector<std::string> fitting_models(const WeightFile& file) {
+    std::vector<std::string> names;
+    for (const Family& family : families()) {
+        if (!shares_names(file, configure(family.presets.front().name))) continue;
+        for (const Preset& preset : family.presets)
+            if (fits_preset(file, preset.name)) names.push_back(preset.name);
+    }
+    return names;
+}
+
+}  // namespace cait
