@@ -49,8 +49,9 @@ public:
     Weight weight(std::size_t i) const;
     bool is_weight(std::size_t i) const;
     const float* weight_floats(std::size_t i) const;
-    // weight [O, …] for y = x · weight^T
-    kernels::PackedView packed_weight(std::size_t i) const;
+    // weight [O, …] for y = x · weight^T, in format() or another one
+    kernels::PackedView packed_weight(std::size_t i) const { return packed_weight(i, format()); }
+    kernels::PackedView packed_weight(std::size_t i, kernels::Format format) const;
 
     // Memory for one result, dense or in the order of another view.
     View make(const std::vector<Index>& extents);
@@ -62,7 +63,9 @@ public:
     void emit(std::vector<View> uses, std::function<void(const Frame&)> run);
     void result(View view);
 
-    kernels::Format format() const { return format_; }
+    // Of products that may not be quantized, and of those that may.
+    kernels::Format format() const { return kernels::companion(format_); }
+    kernels::Format branch_format() const { return format_; }
     WeightStore& store() const { return store_; }
     int threads() const { return threads_; }
 

@@ -106,6 +106,7 @@ struct KernelTable {
     // dispatch.h chooses from: floats that are rounded, vdpbf16ps and AMX tiles. The latter two
     // have twins in plain C++ where the instructions are missing, for tests.
     ProductKernels f32, rounded, pairs, tiles;
+    ProductKernels quads;  // int8: the same numbers everywhere
 
     // Rows as a product's left-hand side reads them: converted, times `scale`, padded with zeros.
     void (*stage)(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);

@@ -24,6 +24,7 @@ constexpr KernelTable make_table(const char* name) {
         .pairs = {Format::bf16, Layout::tiles, isa::tile_bytes, isa::pack_tiles,
                   isa::multiply_pairs},
         .tiles = {Format::bf16, Layout::tiles, isa::tile_bytes, isa::pack_tiles, kMultiplyTiles},
+        .quads = {Format::s8, Layout::quads, isa::quad_bytes, isa::pack_quads, isa::multiply_quads},
         .stage = isa::stage,
         .stage_transposed = isa::stage_transposed,
         .gather_patches = isa::gather_patches,
