@@ -38,7 +38,10 @@ public:
     const Node& node() const { return *node_; }
     std::size_t inputs() const { return node_->inputs.size(); }
     View input(std::size_t i);
-    const Shape& input_shape(std::size_t i) const { return graph_.node(node_->inputs[i]).shape; }
+    const Shape& input_shape(std::size_t i) const { return input_node(*node_, i).shape; }
+    const Node& input_node(const Node& of, std::size_t i) const {
+        return graph_.node(of.inputs[i]);
+    }
     // An input without gaps, row by row: copied if it does not lie so.
     View dense_input(std::size_t i) { return dense(input(i)); }
     View dense(const View& view);

@@ -20,8 +20,8 @@ struct AttentionMemory {
 
     AttentionMemory(const AttentionBranch& b, const Chunks& chunks, Arena& arena)
         : normed(arena.rows(b.format, chunks.most_rows(), b.dim)),
-          qkv(qkv_rows(b, arena.take(chunks.most_rows() * 3 * b.dim *
-                                     size_of(companion(b.format))))),
+          qkv(qkv_rows(b,
+                       arena.take(chunks.most_rows() * 3 * b.dim * size_of(companion(b.format))))),
           mixed(arena.rows(companion(b.format), chunks.most_rows(), b.dim)),
           staged(mixed.format == b.format ? mixed
                                           : arena.rows(b.format, chunks.most_rows(), b.dim)),

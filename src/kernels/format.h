@@ -20,9 +20,9 @@ struct BFloat16 {
     std::uint16_t bits;
 };
 
-// A whole number from -127 to 127 with 128 added, as a product's left-hand side holds it: the number
-// times the scale of its row is the value. The scale, a float, stands kRowTrailer bytes before the
-// end of the row.
+// A whole number from -127 to 127 with 128 added, as a product's left-hand side holds it: the
+// number times the scale of its row is the value. The scale, a float, stands kRowTrailer bytes
+// before the end of the row.
 struct QuantizedByte {
     std::uint8_t bits;
 };

@@ -1,5 +1,5 @@
-// The roofs of bfloat16 and int8 products. Target attributes let any x86-64 compiler build them; they run
-// only where system/isa.h found the instructions.
+// The roofs of bfloat16 and int8 products. Target attributes let any x86-64 compiler build them;
+// they run only where system/isa.h found the instructions.
 #include "cait/error.h"
 #include "kernels/peak.h"
 #include "system/tile_trial.h"

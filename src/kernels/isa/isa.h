@@ -24,6 +24,9 @@ void multiply_quads(const ProductArgs& args);
 void stage(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
 void stage_transposed(const Rows& from, Index rows, Index columns, BFloat16* to);
 void gather_patches(const PatchArgs& args);
+float greatest(const float* x, Index count);
+void quantize(const float* x, Index rows, Index columns, const ByteRange& range,
+              const MutableRows& to);
 
 void layer_norm(const float* x, const float* weight, const float* bias, float epsilon, Index rows,
                 Index dim, const MutableRows& y);

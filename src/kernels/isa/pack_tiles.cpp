@@ -95,10 +95,11 @@ void stage_as_bytes(const Rows& from, Index rows, Index columns, float scale,
                     const MutableRows& to) {
     for (Index r = 0; r < rows; ++r) {
         const From* x = static_cast<const From*>(from.data) + r * from.ld;
-        quantize_row(columns, static_cast<std::uint8_t*>(to.data) + r * to.ld, to.ld,
-                     [&](Index c, Index count) __attribute__((always_inline)) {
-                         return load_some(x + c, count) * set(scale);
-                     });
+        quantize_row(
+            columns, static_cast<std::uint8_t*>(to.data) + r * to.ld,
+            to.ld, [&](Index c, Index count) __attribute__((always_inline)) {
+                return load_some(x + c, count) * set(scale);
+            });
     }
 }
 

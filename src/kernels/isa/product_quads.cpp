@@ -9,8 +9,8 @@ namespace cait::kernels::CAIT_KERNEL_ISA {
 
 namespace {
 
-constexpr Index kQuadPanel = 32;   // columns
-constexpr Index kQuadDepth = 64;   // of k in a step
+constexpr Index kQuadPanel = 32;    // columns
+constexpr Index kQuadDepth = 64;    // of k in a step
 constexpr Index kHalfBytes = 1024;  // 16 columns of a step
 constexpr Index kSumBytes = kQuadPanel * 4;
 constexpr Index kQuadStep = kSumBytes + 2 * kHalfBytes;
@@ -74,13 +74,13 @@ struct QuadSquare {
     Index rows;
     Index columns;  // that exist in c
     Index k;
-    const std::uint8_t* rows_of_a;  // for their scales
-    Index a_ld;
-    const std::byte* a;  // as left_quad() reads it
-    Index a_step;        // bytes from row to row
-    const std::byte* b;  // the first step
+    const std::uint8_t* row_scales;  // of the first row; the others follow in steps
+    Index row_scale_step;            // of bytes
+    const std::byte* a;              // as left_quad() reads it
+    Index a_step;                    // bytes from row to row
+    const std::byte* b;              // the first step
     const float* scales;
-    const std::int32_t* start;  // [32], what the 128 of the left-hand side add, negative
+    const std::int32_t* start;  // [32], what the zeros of the left-hand side add, negative
     float* c;
     Index c_ld;
     bool accumulate;
@@ -123,8 +123,7 @@ void multiply_quad_rows(const QuadSquare& s, Index row, Index first) {
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
         float row_scale;
-        std::memcpy(&row_scale, s.rows_of_a + (row + r + 1) * s.a_ld - kRowTrailer,
-                    sizeof row_scale);
+        std::memcpy(&row_scale, s.row_scales + (row + r) * s.row_scale_step, sizeof row_scale);
 #pragma GCC unroll 8
         for (int v = 0; v < Vectors; ++v) {
             const Index left = s.columns - first - v * kWidth;
@@ -150,11 +149,15 @@ constexpr Index kQuadRows = kWidth == 16 ? 8 : 4;
 void multiply_quad_square(const QuadSquare& s) {
     using Multiply = void (*)(const QuadSquare&, Index, Index);
     static constexpr Multiply kByRows[] = {
-        multiply_quad_rows<1, kQuadVectors>, multiply_quad_rows<2, kQuadVectors>,
-        multiply_quad_rows<3, kQuadVectors>, multiply_quad_rows<4, kQuadVectors>,
+        multiply_quad_rows<1, kQuadVectors>,
+        multiply_quad_rows<2, kQuadVectors>,
+        multiply_quad_rows<3, kQuadVectors>,
+        multiply_quad_rows<4, kQuadVectors>,
 #if defined(__AVX512F__)
-        multiply_quad_rows<5, kQuadVectors>, multiply_quad_rows<6, kQuadVectors>,
-        multiply_quad_rows<7, kQuadVectors>, multiply_quad_rows<8, kQuadVectors>,
+        multiply_quad_rows<5, kQuadVectors>,
+        multiply_quad_rows<6, kQuadVectors>,
+        multiply_quad_rows<7, kQuadVectors>,
+        multiply_quad_rows<8, kQuadVectors>,
 #endif
     };
     for (Index first = 0; first < s.columns; first += kQuadVectors * kWidth)
@@ -169,8 +172,8 @@ struct LeftBlock {
     Index step;
 };
 
-// Some rows of the left-hand side as left_quad() reads them: in place, or split into `memory`, which
-// has 4 * round_up(k, 32) bytes a row.
+// Some rows of the left-hand side as left_quad() reads them: in place, or split into `memory`,
+// which has 4 * round_up(k, 32) bytes a row.
 LeftBlock left_block(const std::uint8_t* a, Index a_ld, Index rows, Index k, std::byte* memory) {
 #if defined(__AVX512VNNI__)
     (void)rows, (void)k, (void)memory;
@@ -183,8 +186,7 @@ LeftBlock left_block(const std::uint8_t* a, Index a_ld, Index rows, Index k, std
 }
 
 // The sum over the steps of k of what each one starts with.
-void quad_start(const std::byte* b, Index k, std::int32_t (&start)[kQuadPanel]) {
-    std::memset(start, 0, sizeof start);
+void add_quad_starts(const std::byte* b, Index k, std::int32_t (&start)[kQuadPanel]) {
     for (Index done = 0; done < k; done += kQuadDepth, b += kQuadStep)
         for (Index c = 0; c < kQuadPanel; ++c) {
             std::int32_t sums;
@@ -228,12 +230,13 @@ void multiply_quads(const ProductArgs& args) {
                 const std::byte* b = static_cast<const std::byte*>(args.b.data) +
                                      panel * quad_panel_bytes(args.b.rows);
                 const std::byte* step = b + kSumBytes + args.k_begin / kQuadDepth * kQuadStep;
-                std::int32_t start[kQuadPanel];
-                quad_start(step, args.k, start);
+                std::int32_t start[kQuadPanel] = {};
+                if (args.a.zero != 0) add_quad_starts(step, args.k, start);
                 const Index there = columns - column < kQuadPanel ? columns - column : kQuadPanel;
-                multiply_quad_square({rows, there, args.k, a, args.a.row_step, left_rows.data,
-                                      left_rows.step, step, reinterpret_cast<const float*>(b),
-                                      start, c + column, c_ld, args.accumulate});
+                multiply_quad_square({rows, there, args.k, a + args.a.scale_at, args.a.row_step,
+                                      left_rows.data, left_rows.step, step,
+                                      reinterpret_cast<const float*>(b), start, c + column, c_ld,
+                                      args.accumulate});
             }
             if (args.epilogue != nullptr)
                 finish_block(*args.epilogue, row, rows, begin, columns, c, c_ld);

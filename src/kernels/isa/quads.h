@@ -94,7 +94,8 @@ inline void split_quads(const std::uint8_t* row, Index quads, std::byte* to) {
 #elif defined(__SSE2__)
     return IntVec(_mm_madd_epi16(__m128i(a), __m128i(b)));
 #else
-    return (IntVec(a << 16) >> 16) * (IntVec(b << 16) >> 16) + (IntVec(a) >> 16) * (IntVec(b) >> 16);
+    return (IntVec(a << 16) >> 16) * (IntVec(b << 16) >> 16) +
+           (IntVec(a) >> 16) * (IntVec(b) >> 16);
 #endif
 }
 [[gnu::always_inline]] inline IntVec dot_quads(IntVec sums, LeftQuad a, RightQuad b) {
@@ -103,9 +104,7 @@ inline void split_quads(const std::uint8_t* row, Index quads, std::byte* to) {
 
 #endif
 
-[[gnu::always_inline]] inline Vec absolute(Vec x) {
-    return from_bits(as_bits(x) & 0x7FFFFFFFU);
-}
+[[gnu::always_inline]] inline Vec absolute(Vec x) { return from_bits(as_bits(x) & 0x7FFFFFFFU); }
 
 // How values are turned into whole numbers: value = number * scale.
 struct ByteScale {

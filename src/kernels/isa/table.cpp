@@ -28,6 +28,8 @@ constexpr KernelTable make_table(const char* name) {
         .stage = isa::stage,
         .stage_transposed = isa::stage_transposed,
         .gather_patches = isa::gather_patches,
+        .greatest = isa::greatest,
+        .quantize = isa::quantize,
         .layer_norm = isa::layer_norm,
         .activate = isa::activate,
         .softmax = isa::softmax,

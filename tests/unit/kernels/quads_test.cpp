@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "kernels/dispatch.h"
-#include "kernels/mlp_branch.h"
+#include "kernels/operand.h"
 #include "kernels/packed_matrix.h"
 #include "unit/kernels/reference.h"
 
@@ -38,7 +38,8 @@ Floats plain_product(const Floats& x, const Floats& weight, Index m, Index n, In
     const auto rows_of = [k](const Floats& values, Index count) {
         std::vector<QuantizedRow> rows;
         for (Index r = 0; r < count; ++r)
-            rows.push_back(quantized(std::span(values).subspan(std::size_t(r * k), std::size_t(k))));
+            rows.push_back(
+                quantized(std::span(values).subspan(std::size_t(r * k), std::size_t(k))));
         return rows;
     };
     const std::vector<QuantizedRow> left = rows_of(x, m), right = rows_of(weight, n);
@@ -61,7 +62,7 @@ protected:
                     std::size_t(lhs_bytes(Format::s8, m, k)));
         const MutableRows to{memory.data(), Format::s8, lhs_ld(Format::s8, k)};
         table_.stage(rows_of(x.data(), k), m, k, 1, to);
-        return {to.data, Format::s8, to.ld, 1};
+        return lhs_of(to);
     }
     PackedView packed(const PackSource& source, Buffer& memory) const {
         memory.grow(table_.quads.packed_bytes(source.rows, source.columns));
@@ -116,8 +117,7 @@ TEST_P(Quads, AccumulateOverPartsOfK) {
     for (const auto& [begin, width] : {std::pair<Index, Index>{0, 192}, {192, 70}}) {
         Floats part;
         for (Index r = 0; r < m; ++r)
-            for (Index c = 0; c < width; ++c)
-                part.push_back(x[std::size_t(r * k + begin + c)]);
+            for (Index c = 0; c < width; ++c) part.push_back(x[std::size_t(r * k + begin + c)]);
         Buffer left;
         table_.quads.multiply({.m = m,
                                .n = n,
@@ -130,11 +130,11 @@ TEST_P(Quads, AccumulateOverPartsOfK) {
                                .accumulate = begin > 0,
                                .scratch = scratch_.data()});
         for (Index r = 0; r < m; ++r) {
-            const QuantizedRow a = quantized(
-                std::span(part).subspan(std::size_t(r * width), std::size_t(width)));
+            const QuantizedRow a =
+                quantized(std::span(part).subspan(std::size_t(r * width), std::size_t(width)));
             for (Index o = 0; o < n; ++o) {
-                const QuantizedRow w = quantized(
-                    std::span(weight).subspan(std::size_t(o * k), std::size_t(k)));
+                const QuantizedRow w =
+                    quantized(std::span(weight).subspan(std::size_t(o * k), std::size_t(k)));
                 int sum = 0;
                 for (Index i = 0; i < width; ++i)
                     sum += a.numbers[std::size_t(i)] * w.numbers[std::size_t(begin + i)];
