@@ -181,7 +181,7 @@ void run(const BenchArguments& arguments) {
 
 void add_bench(CLI::App& command, const Invocation&) {
     set_example(command,
-                "cait bench cait_xxs24_224 --batch 1,8 --precision fp32,bf16\n"
+                "cait bench cait_xxs24_224 --batch 1,8 --precision fp32,bf16,int8\n"
                 "  cait bench runs/flowers --batch 1 --threads 1,2 --layers\n"
                 "  cait bench cait_xxs24_224 --batch max --runs 30");
     auto arguments = std::make_shared<BenchArguments>();
@@ -197,7 +197,7 @@ void add_bench(CLI::App& command, const Invocation&) {
                     "Images at a time, one or more numbers; max: as many as fit")
         ->delimiter(',')
         ->capture_default_str();
-    command.add_option("--precision", arguments->precisions, "fp32, bf16 or both")
+    command.add_option("--precision", arguments->precisions, "One or more of fp32, bf16 and int8")
         ->delimiter(',')
         ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();

@@ -37,7 +37,9 @@ void add_place(CLI::App& command, ServeArguments& arguments) {
 
 void add_speed(CLI::App& command, ServeArguments& arguments) {
     const OptionGroup group(command, "Speed and limits");
-    command.add_option("--precision", arguments.precision, "fp32, or bf16 for the products")
+    command
+        .add_option("--precision", arguments.precision,
+                    "Of the products: fp32, bf16, or int8 for those of the blocks")
         ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();
     command.add_option("--threads", arguments.threads, "Threads that compute; default: all cores")

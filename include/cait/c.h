@@ -22,7 +22,8 @@ typedef struct {
 /* What went wrong in the last call of this thread; never null. Good until its next call. */
 const char* cait_last_error(void);
 
-/* A model file. threads: 0 for all processors; precision: "fp32" or "bf16". Freed by cait_free().
+/* A model file. threads: 0 for all processors; precision: "fp32", "bf16" or "int8". Freed by
+ * cait_free().
  */
 cait_classifier* cait_load(const char* file, int threads, const char* precision);
 void cait_free(cait_classifier* classifier); /* null is fine */

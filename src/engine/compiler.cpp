@@ -106,11 +106,11 @@ const float* Compiler::weight_floats(std::size_t i) const {
     return store_.floats(w.name, w.values);
 }
 
-kernels::PackedView Compiler::packed_weight(std::size_t i) const {
+kernels::PackedView Compiler::packed_weight(std::size_t i, kernels::Format format) const {
     const Weight w = weight(i);
     const Index outputs = w.values.shape()[0], k = w.values.count() / std::max<Index>(1, outputs);
     return store_.packed(
-        w.name, w.values, "rows", format_, {k, outputs},
+        w.name, w.values, "rows", format, {k, outputs},
         [&] { return kernels::forward_source(w.values.floats().data(), outputs, k); }, threads_);
 }
 

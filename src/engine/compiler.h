@@ -38,7 +38,10 @@ public:
     const Node& node() const { return *node_; }
     std::size_t inputs() const { return node_->inputs.size(); }
     View input(std::size_t i);
-    const Shape& input_shape(std::size_t i) const { return graph_.node(node_->inputs[i]).shape; }
+    const Shape& input_shape(std::size_t i) const { return input_node(*node_, i).shape; }
+    const Node& input_node(const Node& of, std::size_t i) const {
+        return graph_.node(of.inputs[i]);
+    }
     // An input without gaps, row by row: copied if it does not lie so.
     View dense_input(std::size_t i) { return dense(input(i)); }
     View dense(const View& view);
@@ -49,8 +52,9 @@ public:
     Weight weight(std::size_t i) const;
     bool is_weight(std::size_t i) const;
     const float* weight_floats(std::size_t i) const;
-    // weight [O, …] for y = x · weight^T
-    kernels::PackedView packed_weight(std::size_t i) const;
+    // weight [O, …] for y = x · weight^T, in format() or another one
+    kernels::PackedView packed_weight(std::size_t i) const { return packed_weight(i, format()); }
+    kernels::PackedView packed_weight(std::size_t i, kernels::Format format) const;
 
     // Memory for one result, dense or in the order of another view.
     View make(const std::vector<Index>& extents);
@@ -62,7 +66,9 @@ public:
     void emit(std::vector<View> uses, std::function<void(const Frame&)> run);
     void result(View view);
 
-    kernels::Format format() const { return format_; }
+    // Of products that may not be quantized, and of those that may.
+    kernels::Format format() const { return kernels::companion(format_); }
+    kernels::Format branch_format() const { return format_; }
     WeightStore& store() const { return store_; }
     int threads() const { return threads_; }
 

@@ -12,14 +12,19 @@ namespace {
 
 // What one worker needs for a chunk.
 struct AttentionMemory {
-    MutableRows normed, mixed, qkv;
+    MutableRows normed, qkv;
+    MutableRows mixed;   // attention's result
+    MutableRows staged;  // the same as the projection reads it
     std::byte *attention, *scratch;
     Segment* segments;
 
     AttentionMemory(const AttentionBranch& b, const Chunks& chunks, Arena& arena)
         : normed(arena.rows(b.format, chunks.most_rows(), b.dim)),
-          mixed(arena.rows(b.format, chunks.most_rows(), b.dim)),
-          qkv(qkv_rows(b, arena.take(chunks.most_rows() * 3 * b.dim * size_of(b.format)))),
+          qkv(qkv_rows(b,
+                       arena.take(chunks.most_rows() * 3 * b.dim * size_of(companion(b.format))))),
+          mixed(arena.rows(companion(b.format), chunks.most_rows(), b.dim)),
+          staged(mixed.format == b.format ? mixed
+                                          : arena.rows(b.format, chunks.most_rows(), b.dim)),
           attention(arena.take(attention_workspace(b.attention))),
           scratch(arena.take(product_scratch(b.dim))),
           segments(reinterpret_cast<Segment*>(
@@ -64,6 +69,9 @@ public:
                 own = own.from(piece.rows);
             }
         });
+        if (m.staged.format != mixed.format)
+            timed(b_.profile, Part::norm,
+                  [&] { best_kernels().stage(mixed, rows, b_.dim, 1, m.staged); });
         fill_segments(b_, chunks_, pieces, x_, y_, m.segments);
         const Epilogue residual{.bias = b_.bias_proj,
                                 .segments = m.segments,
@@ -74,7 +82,7 @@ public:
             products_.multiply({.m = rows,
                                 .n = b_.dim,
                                 .k = b_.dim,
-                                .a = lhs_of(mixed),
+                                .a = lhs_of(m.staged.format == mixed.format ? mixed : m.staged),
                                 .b = b_.weight_proj,
                                 .epilogue = &residual,
                                 .scratch = m.scratch});
@@ -104,7 +112,9 @@ Index kept_qkv(const BranchOptions& b) { return b.batch * b.tokens * 3 * b.dim; 
 Index kept_mixed(const BranchOptions& b) {
     return lhs_bytes(b.format, b.batch * b.tokens + 16, b.dim) / size_of(b.format);
 }
-MutableRows qkv_rows(const BranchOptions& b, void* kept) { return {kept, b.format, 3 * b.dim}; }
+MutableRows qkv_rows(const BranchOptions& b, void* kept) {
+    return {kept, companion(b.format), 3 * b.dim};
+}
 MutableRows mixed_rows(const BranchOptions& b, void* kept) {
     return {kept, b.format, lhs_ld(b.format, b.dim)};
 }
@@ -117,7 +127,7 @@ void attention_branch_forward(const AttentionBranch& b, const float* x, float* y
     const PerWorker memory(
         workspace.memory, chunks.workers(),
         [&](Arena& arena) { return AttentionMemory(b, chunks, arena); },
-        shares_qkv ? kept_qkv(b) * size_of(b.format) : 0);
+        shares_qkv ? kept_qkv(b) * size_of(companion(b.format)) : 0);
     const AttentionForward forward(b, chunks, x, y,
                                    qkv_rows(b, shares_qkv ? memory.shared() : kept.qkv),
                                    mixed_rows(b, kept.mixed));

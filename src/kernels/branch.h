@@ -18,7 +18,8 @@ struct BranchOptions {
     float epsilon = 1e-6F;
     const float* gain = nullptr;     // [dim], null for 1: LayerScale
     const float* factors = nullptr;  // [batch], null for 1: stochastic depth
-    Format format = Format::f32;     // of the products' operands and of what is kept
+    // Of the products' operands; what is kept and attention have its companion.
+    Format format = Format::f32;
     int threads = 1;
     Profile* profile = nullptr;
 };

@@ -14,7 +14,6 @@ constexpr Index kMostRows = 256;
 constexpr Index kLeastPixels = 16;    // worth a thread of their own
 constexpr Index kFewPixels = 64;      // for a thread: better all of them and a part of the columns
 constexpr Index kWeightColumns = 96;  // that a packed matrix can be cut at
-constexpr Index kDepthStep = 32;      // and its other side
 constexpr Index kMostDepth = 512;     // of a slice
 
 // Weights that do not lie in the second-level cache are to be read once for many pixels. What these
@@ -23,7 +22,7 @@ constexpr Index kMostDepth = 512;     // of a slice
 Index slice_of(const Convolution& c, Index k) {
     const Index channels = c.channels / c.groups, outputs = c.outputs / c.groups;
     if (k * outputs < kFarValues || c.channel_step != 1) return k;
-    if (k > channels) return channels % kDepthStep == 0 ? channels : k;
+    if (k > channels) return channels % row_of(c.format).lhs_columns == 0 ? channels : k;
     return std::min(k, kMostDepth);
 }
 
@@ -59,10 +58,69 @@ struct ConvolutionGrid {
     }
 };
 
+// The pixels of x as int8, each a row of a left-hand side; each image has a range of its own.
+struct QuantizedPixels {
+    MutableRows rows = {};
+    std::span<ByteRange> ranges = {};
+};
+
+ByteRange byte_range(float greatest, bool nonnegative) {
+    const float steps = nonnegative ? 255 : 127;
+    const int zero = nonnegative ? 0 : 128;
+    if (!(greatest > 1e-35F)) return {.scale = greatest, .inverse = 0, .zero = zero};
+    return {.scale = greatest / steps, .inverse = steps / greatest, .zero = zero};
+}
+
+// Images are cut where there are fewer than threads: first everybody looks for the greatest value.
+QuantizedPixels quantize_pixels(const Convolution& c, const float* x, Buffer& memory) {
+    const Index pixels = c.height * c.width;
+    const Index parts = std::max<Index>(1, c.threads / std::max<Index>(1, c.batch));
+    const Index each = ceil_div(pixels, parts);
+    struct Memory {
+        std::byte *rows, *ranges;
+        float* greatest;  // of each part
+    };
+    const PerWorker one(memory, 1, [&](Arena& arena) {
+        return Memory{arena.take(lhs_bytes(Format::s8, c.batch * pixels, c.channels)),
+                      arena.take(c.batch * Index(sizeof(ByteRange))),
+                      arena.floats(c.batch * parts)};
+    });
+    const Memory m = one(0);
+    const QuantizedPixels result{{m.rows, Format::s8, lhs_ld(Format::s8, c.channels)},
+                                 {reinterpret_cast<ByteRange*>(m.ranges), std::size_t(c.batch)}};
+    // work(image, first pixel, pixels, number of the part)
+    const auto for_parts = [&](const auto& work) {
+        const int workers = int(std::max<Index>(1, std::min<Index>(c.threads, c.batch * parts)));
+        run_workers(workers, [&](int worker) {
+            const Share share = share_of(c.batch * parts, worker, workers);
+            for (Index i = share.begin; i < share.end; ++i) {
+                const Index first = i % parts * each;
+                work(i / parts, first, std::clamp<Index>(pixels - first, 0, each), i);
+            }
+        });
+    };
+    const auto at = [&](Index image, Index pixel) {
+        return x + image * c.image_step + pixel * c.channels;
+    };
+    for_parts([&](Index image, Index first, Index count, Index part) {
+        m.greatest[part] = best_kernels().greatest(at(image, first), count * c.channels);
+    });
+    for_parts([&](Index image, Index first, Index count, Index) {
+        float greatest = 0;
+        for (Index part = image * parts; part < (image + 1) * parts; ++part)
+            if (!(m.greatest[part] <= greatest)) greatest = m.greatest[part] + 0 * greatest;
+        const ByteRange range = byte_range(greatest, c.nonnegative);
+        if (first == 0) result.ranges[std::size_t(image)] = range;
+        best_kernels().quantize(at(image, first), count, c.channels, range,
+                                result.rows.from(image * pixels + first));
+    });
+    return result;
+}
+
 // A product may read x as it is: every pixel is a row, and rows lie equally far apart.
 bool in_place(const Convolution& c) {
-    return row_of(c.format).in_place && c.kernel_height == 1 && c.kernel_width == 1 &&
-           c.stride == 1 && c.padding == 0 && c.channel_step == 1 &&
+    return (row_of(c.format).in_place || c.format == Format::s8) && c.kernel_height == 1 &&
+           c.kernel_width == 1 && c.stride == 1 && c.padding == 0 && c.channel_step == 1 &&
            c.row_step == c.width * c.column_step &&
            (c.batch == 1 || c.image_step == c.height * c.row_step);
 }
@@ -70,8 +128,8 @@ bool in_place(const Convolution& c) {
 class ConvolutionForward {
 public:
     ConvolutionForward(const Convolution& convolution, const ConvolutionGrid& grid, const float* x,
-                       float* y)
-        : c_(convolution), grid_(grid), x_(x), y_(y) {}
+                       const QuantizedPixels& quantized, float* y)
+        : c_(convolution), grid_(grid), x_(x), quantized_(quantized), y_(y) {}
 
     // Down the pixels first: the weights of a group stay in the cache.
     void block(Index number, const MutableRows& patches, float* sums, void* scratch) const {
@@ -116,35 +174,57 @@ private:
         const bool whole = depth == convolution_k(c_), tap = !whole && depth == channels;
         const Index at = tap ? begin / channels : 0, skipped = tap ? 0 : begin;
         const float* x = x_ + (group * channels + skipped) * c_.channel_step;
-        if (in_place(c_)) return lhs_of(rows_of(x + first * c_.column_step, c_.column_step));
         const Index per_image = c_.out_height() * c_.out_width();
+        const bool bytes = c_.format == Format::s8;
+        const Index ld = quantized_.rows.ld;
+        if (in_place(c_) && bytes) return quantized_rows(first, group * channels + skipped);
+        if (in_place(c_)) return lhs_of(rows_of(x + first * c_.column_step, c_.column_step));
         for (Index done = 0; done < rows;) {  // the pixels may be those of several images
             const Index image = (first + done) / per_image, pixel = (first + done) % per_image;
             const Index count = std::min(rows - done, per_image - pixel);
-            best_kernels().gather_patches({.image = x + image * c_.image_step,
-                                           .height = c_.height,
-                                           .width = c_.width,
-                                           .channels = whole ? channels : depth,
-                                           .row_step = c_.row_step,
-                                           .column_step = c_.column_step,
-                                           .channel_step = c_.channel_step,
-                                           .kernel_height = whole ? c_.kernel_height : 1,
-                                           .kernel_width = whole ? c_.kernel_width : 1,
-                                           .stride = c_.stride,
-                                           .padding_top = c_.padding - at / c_.kernel_width,
-                                           .padding_left = c_.padding - at % c_.kernel_width,
-                                           .out_width = c_.out_width(),
-                                           .first = pixel,
-                                           .count = count,
-                                           .to = patches.from(done)});
+            best_kernels().gather_patches(
+                {.image = bytes ? nullptr : x + image * c_.image_step,
+                 .quantized = pixel_bytes(image, group * channels + skipped),
+                 .range = bytes ? quantized_.ranges[std::size_t(image)] : ByteRange{},
+                 .height = c_.height,
+                 .width = c_.width,
+                 .channels = whole ? channels : depth,
+                 .row_step = bytes ? c_.width * ld : c_.row_step,
+                 .column_step = bytes ? ld : c_.column_step,
+                 .channel_step = c_.channel_step,
+                 .kernel_height = whole ? c_.kernel_height : 1,
+                 .kernel_width = whole ? c_.kernel_width : 1,
+                 .stride = c_.stride,
+                 .padding_top = c_.padding - at / c_.kernel_width,
+                 .padding_left = c_.padding - at % c_.kernel_width,
+                 .out_width = c_.out_width(),
+                 .first = pixel,
+                 .count = count,
+                 .to = patches.from(done)});
             done += count;
         }
-        return lhs_of(patches);
+        Lhs gathered = lhs_of(patches);
+        gathered.zero = c_.nonnegative ? 0 : 128;
+        return gathered;
+    }
+
+    // Pixels as they lie; slices of k leave their scales where they are.
+    Lhs quantized_rows(Index first, Index channel) const {
+        Lhs rows = lhs_of(quantized_.rows.from(first, channel));
+        rows.scale_at -= channel;
+        rows.zero = c_.nonnegative ? 0 : 128;
+        return rows;
+    }
+    const std::uint8_t* pixel_bytes(Index image, Index channel) const {
+        if (!quantized_.rows) return nullptr;
+        return static_cast<const std::uint8_t*>(
+            quantized_.rows.from(image * c_.height * c_.width, channel).data);
     }
 
     const Convolution& c_;
     const ConvolutionGrid& grid_;
     const float* x_;
+    QuantizedPixels quantized_;
     float* y_;
 };
 
@@ -180,7 +260,9 @@ void convolution_forward(const Convolution& c, const float* x, float* y, Workspa
                       arena.floats(grid.slice < k ? grid.rows * grid.columns : 0),
                       arena.take(product_scratch(grid.slice))};
     });
-    const ConvolutionForward forward(c, grid, x, y);
+    const QuantizedPixels quantized =
+        c.format == Format::s8 ? quantize_pixels(c, x, workspace.between) : QuantizedPixels{};
+    const ConvolutionForward forward(c, grid, x, quantized, y);
     run_workers(workers, [&](int worker) {
         const Share share = share_of(grid.blocks, worker, workers);
         const Memory m = memory(worker);

@@ -20,7 +20,9 @@ struct Convolution {
     Index kernel_height = 1, kernel_width = 1;
     Index stride = 1, padding = 0, groups = 1;
     Index image_step = 0, row_step = 0, column_step = 0, channel_step = 1;
-    Format format = Format::f32;  // of the products' operands
+    // Of the products' operands. int8 asks for one group, channels last and pixels without gaps.
+    Format format = Format::f32;
+    bool nonnegative = false;  // x has no value below 0: int8 then has twice the steps
     int threads = 1;
     std::span<const PackedView> weights = {};  // of each group
     const float* bias = nullptr;               // [outputs]

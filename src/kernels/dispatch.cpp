@@ -38,4 +38,11 @@ const ProductKernels& bfloat16_products() {
     return used >= Isa::avx512_bf16 ? table.pairs : table.rounded;
 }
 
+const ProductKernels& byte_products() { return best_kernels().quads; }
+
+Format companion(Format format) {
+    if (format != Format::s8) return format;
+    return used_isa() >= Isa::avx512_bf16 ? Format::bf16 : Format::f32;
+}
+
 }  // namespace cait::kernels

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace cait::kernels {
@@ -24,6 +25,17 @@ void bfloat16_from_float(float value, void* element) {
     const std::uint32_t rounded = is_nan ? bits | 0x400000U : bits + 0x7FFFU + (bits >> 16 & 1U);
     const BFloat16 half{std::uint16_t(rounded >> 16)};
     std::memcpy(element, &half, sizeof half);
+}
+
+float byte_to_float(const void* element) {
+    QuantizedByte byte;
+    std::memcpy(&byte, element, sizeof byte);
+    return float(byte.bits) - 128;
+}
+void byte_from_float(float value, void* element) {
+    const float inside = value == value ? std::clamp(value, -127.0F, 127.0F) : 0;
+    const QuantizedByte byte{std::uint8_t(std::lrintf(inside) + 128)};
+    std::memcpy(element, &byte, sizeof byte);
 }
 
 const FormatRow& row_of(Precision precision) {

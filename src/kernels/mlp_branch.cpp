@@ -10,16 +10,21 @@ namespace {
 
 // What one worker needs for a chunk.
 struct MlpMemory {
-    MutableRows normed, hidden;
-    float* sums;  // [rows, dim]
+    MutableRows normed;
+    MutableRows after;   // GELU's result
+    MutableRows hidden;  // the same as fc2 reads it
+    float* sums;         // [rows, dim]
     void* scratch;
     Segment* segments;
 
     MlpMemory(const MlpBranch& b, const Chunks& chunks, Arena& arena)
         : normed(arena.rows(b.format, chunks.most_rows(), b.dim)),
-          hidden(arena.rows(b.format, chunks.most_rows(), kHiddenSlice)),
+          after(arena.rows(companion(b.format), chunks.most_rows(), hidden_slice(b.format))),
+          hidden(after.format == b.format
+                     ? after
+                     : arena.rows(b.format, chunks.most_rows(), hidden_slice(b.format))),
           sums(arena.floats(chunks.most_rows() * b.dim)),
-          scratch(arena.take(product_scratch(std::max(b.dim, kHiddenSlice)))),
+          scratch(arena.take(product_scratch(std::max(b.dim, hidden_slice(b.format))))),
           segments(reinterpret_cast<Segment*>(
               arena.take(chunks.most_pieces() * Index(sizeof(Segment))))) {}
 };
@@ -34,19 +39,19 @@ public:
         norm_chunk(b_, chunks_, pieces, x_, m.normed);
         fill_segments(b_, chunks_, pieces, x_, y_, m.segments);
         timed(b_.profile, Part::gemm, [&] {
-            for (Index begin = 0; begin < b_.hidden; begin += kHiddenSlice)
+            for (Index begin = 0; begin < b_.hidden; begin += hidden_slice(b_.format))
                 slice(first, rows, begin, m);
         });
     }
 
 private:
     void slice(Index first, Index rows, Index begin, const MlpMemory& m) {
-        const Index width = std::min(kHiddenSlice, b_.hidden - begin);
+        const Index width = std::min(hidden_slice(b_.format), b_.hidden - begin);
         Epilogue gelu{.bias = b_.bias1 == nullptr ? nullptr : b_.bias1 + begin,
                       .activation = Epilogue::Activation::gelu};
-        gelu.out = m.hidden;
+        gelu.out = m.after;
         if (kept_ != nullptr) gelu.before = kept_hidden(b_, kept_, first, rows, begin, width);
-        clear_padding(m.hidden, rows, width);
+        clear_padding(m.after, rows, width);
         products_.multiply({.m = rows,
                             .n = width,
                             .k = b_.dim,
@@ -55,6 +60,8 @@ private:
                             .column_begin = begin,
                             .epilogue = &gelu,
                             .scratch = m.scratch});
+        if (m.hidden.format != m.after.format)
+            best_kernels().stage(m.after, rows, width, 1, m.hidden);
         const Epilogue residual{.bias = b_.bias2,
                                 .segments = m.segments,
                                 .segment_rows = chunks_.piece_rows(),

@@ -8,6 +8,12 @@ namespace cait::kernels {
 // The hidden layer is computed in slices of its width: fc1, GELU and fc2 of one slice before the
 // next, so that a slice of a chunk's hidden values is all that has to stay in the cache.
 constexpr Index kHiddenSlice = 192;
+// Of int8, whose slices have scales of their own: their sums meet in floats, which wider slices
+// need less often.
+constexpr Index kQuantizedSlice = 384;
+constexpr Index hidden_slice(Format format) {
+    return format == Format::s8 ? kQuantizedSlice : kHiddenSlice;
+}
 
 struct MlpBranch : BranchOptions {
     Index hidden = 0;

@@ -8,7 +8,13 @@
 
 namespace cait::kernels {
 
-inline Lhs lhs_of(const Rows& rows) { return {rows.data, rows.format, rows.ld, 1}; }
+inline Lhs lhs_of(const Rows& rows) {
+    return {.data = rows.data,
+            .format = rows.format,
+            .row_step = rows.ld,
+            .k_step = 1,
+            .scale_at = rows.ld - row_of(rows.format).lhs_trailer};
+}
 
 // An epilogue that writes an operand of the next product leaves what lies behind its columns as it
 // was. There has to be zero: beside the right-hand side's zeros, NaN would not vanish.

@@ -38,6 +38,7 @@ using Arithmetic = double (*)(Index rounds, float* sink);
 
 Arithmetic arithmetic_of(const PeakKind& kind) {
     if (kind.format == Format::f32) return best_kernels().multiply_adds;
+    if (kind.format == Format::s8) return int8_dot_products;
     return kind.isa == Isa::amx ? bf16_tile_products : bf16_dot_products;
 }
 
@@ -77,6 +78,7 @@ std::vector<PeakKind> peak_kinds() {
     std::vector<PeakKind> kinds{{Format::f32, vectors}};
     if (has_avx512_bf16()) kinds.push_back({Format::bf16, Isa::avx512_bf16});
     if (has_amx()) kinds.push_back({Format::bf16, Isa::amx});
+    if (has_avx512_bf16()) kinds.push_back({Format::s8, Isa::avx512_bf16});
     return kinds;
 }
 

@@ -10,8 +10,13 @@ namespace cait::kernels {
 //   panels: float32, [columns / P][k][P] with P of the instruction set's choice.
 //   tiles:  bfloat16 pairs, [columns / 32][k / 32][2][16][16]: each 32-bit element holds two values
 //           that follow each other in k, as AMX tiles and vdpbf16ps read them.
+//   quads:  whole numbers of a byte, for each panel of 32 columns: their scales [32], floats by
+//   which
+//           the numbers of a column are multiplied, then for each 64 of k: -128 times the sums of
+//           the columns [32] (32-bit), and the numbers [2][16][16] in 32-bit elements of four that
+//           follow each other in k, as vpdpbusd and AMX tiles read them.
 // What lies beyond k or the columns is zero.
-enum class Layout : std::uint8_t { panels, tiles };
+enum class Layout : std::uint8_t { panels, tiles, quads };
 
 // Where a matrix [k, columns] is read from for packing: element (r, c) stands at
 // data[r * row_step + c * column_step] and is multiplied by scale and, if given, by row_scale[r].
@@ -38,12 +43,17 @@ struct PackedView {
 // A left-hand side [m, k]. float32 is read in place: element (i, k) stands at
 // data[i * row_step + k * k_step], one of the steps being 1. bfloat16 is read in rows that start at
 // a cache line, zero between k and the next multiple of 32, with as many rows readable as the next
-// multiple of 16 says.
+// multiple of 16 says. int8 likewise, with 128 between k and the next multiple of 64; row_step
+// leads from row to row with their trailers, so that each ends in its scale.
 struct Lhs {
     const void* data = nullptr;
     Format format = Format::f32;
     Index row_step = 0;
     Index k_step = 1;
+    // int8: the byte that means 0 (0 of rows without negative values), and where a row has its
+    // scale, in bytes from its start.
+    int zero = 128;
+    Index scale_at = 0;
 };
 
 // The residual stream around a branch, for rows that belong to several images: rows
@@ -93,7 +103,7 @@ struct ProductArgs {
     Index k = 0;
     Lhs a = {};
     PackedView b = {};
-    Index k_begin = 0;       // a multiple of 32
+    Index k_begin = 0;       // a multiple of 64
     Index column_begin = 0;  // a multiple of 96
     float* c = nullptr;
     Index c_ld = 0;

@@ -17,12 +17,23 @@ struct MixArgs {
     bool transposed = false;
 };
 
+// How the values of an image are turned into bytes: value = (byte - zero) * scale.
+struct ByteRange {
+    float scale = 0;    // not a number where a value is not finite
+    float inverse = 0;  // of the scale; 0 where all values are
+    int zero = 128;     // 0 where no value is negative
+};
+
 // Patches under a convolution's kernel as rows of a left-hand side, for output pixels [first,
 // first + count) of one image, row by row. Value (c, y, x) stands at image[y * row_step +
 // x * column_step + c * channel_step]. channel_step == 1: the order of k is (ky, kx, c); else
 // column_step == 1 and it is (c, ky, kx). What lies beyond the image is zero.
+// A left-hand side of int8 is gathered from one of `quantized` pixels, whose zero it has, and gets
+// the scale.
 struct PatchArgs {
     const float* image = nullptr;
+    const std::uint8_t* quantized = nullptr;  // in place of image; channels last
+    ByteRange range = {};
     Index height = 0, width = 0, channels = 0;
     Index row_step = 0, column_step = 0, channel_step = 1;
     Index kernel_height = 1, kernel_width = 1, stride = 1;
@@ -106,12 +117,18 @@ struct KernelTable {
     // dispatch.h chooses from: floats that are rounded, vdpbf16ps and AMX tiles. The latter two
     // have twins in plain C++ where the instructions are missing, for tests.
     ProductKernels f32, rounded, pairs, tiles;
+    ProductKernels quads;  // int8: the same numbers everywhere
 
     // Rows as a product's left-hand side reads them: converted, times `scale`, padded with zeros.
     void (*stage)(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
     // from [rows, columns] → to [columns, lhs_ld(bf16, rows)], padded with zeros.
     void (*stage_transposed)(const Rows& from, Index rows, Index columns, BFloat16* to);
     void (*gather_patches)(const PatchArgs& args);
+    // The greatest absolute value; not a number where one is not finite.
+    float (*greatest)(const float* x, Index count);
+    // x [rows, columns] → rows of a left-hand side that all have this range.
+    void (*quantize)(const float* x, Index rows, Index columns, const ByteRange& range,
+                     const MutableRows& to);
 
     // x [rows, dim] → y, padded like a left-hand side.
     void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon,

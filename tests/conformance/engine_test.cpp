@@ -102,6 +102,18 @@ TEST_P(Engine, Bfloat16IsClose) {
     test::expect_close(found.at("logits"), expected.at("logits"), 0.1, "logits");
 }
 
+// Small models have few values in a row, so that whole numbers cost them more than real ones.
+TEST_P(Engine, Int8IsClose) {
+    const ModelSpec model = spec(false);
+    const Graph graph = record(model);
+    const WeightMap weights = test::lively_weights(graph);
+    const Tensor images = test::random_images(model, 2);
+    const Outputs expected = run_reference(graph, images, weights);
+    const engine::Plan plan(graph, weights, {.format = kernels::Format::s8, .threads = 2});
+    const Outputs found = run_plan(plan, images, 0, 2);
+    test::expect_close(found.at("logits"), expected.at("logits"), 0.2, "logits");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Engine, testing::ValuesIn(test::small_presets()),
                          [](const auto& i) { return i.param.name; });
 

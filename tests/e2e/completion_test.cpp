@@ -68,7 +68,7 @@ TEST_F(Completion, BashCompletesCommandsOptionsAndNames) {
     EXPECT_THAT(offered("cait tra"), ElementsAre("train"));
     EXPECT_THAT(offered("cait data st"), ElementsAre("stats"));
     EXPECT_THAT(offered("cait eval --prec"), ElementsAre("--precision"));
-    EXPECT_THAT(offered("cait eval --precision \"\""), ElementsAre("fp32", "bf16"));
+    EXPECT_THAT(offered("cait eval --precision \"\""), ElementsAre("fp32", "bf16", "int8"));
     EXPECT_THAT(offered("cait predict --model cait_xxs24"),
                 ElementsAre("cait_xxs24_224", "cait_xxs24_384"));
     EXPECT_THAT(offered("cait train dei"), AllOf(Contains("deit"), Each(StartsWith("dei"))));
@@ -107,7 +107,7 @@ TEST_F(Completion, TheManualPageIsCleanAndHasEveryCommand) {
     EXPECT_EQ(warnings.text, "");
     const std::string text = shell("groff -K utf8 -man -Tascii -P-cbou -rLL=100n " + page).text;
     for (const char* part :
-         {"cait train", "cait data get", "cait weights list", "--precision", "(fp32, bf16)",
+         {"cait train", "cait data get", "cait weights list", "--precision", "(fp32, bf16, int8)",
           "default: fp32", "CAIT_CACHE", "EXIT STATUS", "cait train small --data fashion-mnist:"})
         EXPECT_THAT(text, HasSubstr(part));
 }

@@ -34,6 +34,9 @@ TEST_F(IsaForward, LowerSetsGiveTheSameLogits) {
         ASSERT_EQ(forward(cap, {"--precision", "bf16"}).status, 0);
         test::expect_close(read_npy(path("y.npy")), read_npy(data("tiny_cait_logits.npy")), 0.05,
                            cap);
+        ASSERT_EQ(forward(cap, {"--precision", "int8"}).status, 0);
+        test::expect_close(read_npy(path("y.npy")), read_npy(data("tiny_cait_logits.npy")), 0.1,
+                           cap);
     }
 }
 

@@ -41,7 +41,7 @@ void fill_options(Compiler& c, const op::BranchOptions& op, const Places& at, co
     }
     branch.epsilon = float(op.epsilon);
     if (op.gain) branch.gain = gain_of(c, at.gain, branch.dim);
-    branch.format = c.format();
+    branch.format = c.branch_format();
 }
 
 // x is overwritten where nobody else reads it.
@@ -69,9 +69,9 @@ void emit(Compiler& c, const op::MlpBranch& op) {
     kernels::MlpBranch branch;
     fill_options(c, op, at, x, branch);
     branch.hidden = c.input_shape(at.weight1)[0];
-    branch.weight1 = c.packed_weight(at.weight1);
+    branch.weight1 = c.packed_weight(at.weight1, branch.format);
     branch.bias1 = optional_floats(c, op.bias1, at.bias1);
-    branch.weight2 = c.packed_weight(at.weight2);
+    branch.weight2 = c.packed_weight(at.weight2, branch.format);
     branch.bias2 = optional_floats(c, op.bias2, at.bias2);
     emit_branch(c, x, branch,
                 [](const kernels::MlpBranch& now, const Frame& f, const float* from, float* to) {
@@ -86,9 +86,9 @@ void emit(Compiler& c, const op::AttentionBranch& op) {
     fill_options(c, op, at, x, branch);
     branch.attention = attention_shape(c, op.attention, branch.dim, at.mixes);
     branch.attention.queries = branch.attention.keys = branch.tokens;
-    branch.weight_qkv = c.packed_weight(at.weight1);
+    branch.weight_qkv = c.packed_weight(at.weight1, branch.format);
     branch.bias_qkv = optional_floats(c, op.bias1, at.bias1);
-    branch.weight_proj = c.packed_weight(at.weight2);
+    branch.weight_proj = c.packed_weight(at.weight2, branch.format);
     branch.bias_proj = optional_floats(c, op.bias2, at.bias2);
     emit_branch(
         c, x, branch,

@@ -60,12 +60,31 @@ void emit_depthwise(Compiler& c, const op::Conv2d& op, const float* bias, const 
     c.result(to);
 }
 
+// Behind a ReLU, perhaps pooled since.
+bool is_nonnegative(const Compiler& c, std::size_t i) {
+    const Node* node = &c.input_node(c.node(), i);
+    while (std::holds_alternative<op::Pool2d>(node->op)) node = &c.input_node(*node, 0);
+    if (const auto* unit = std::get_if<op::ConvUnit>(&node->op))
+        return unit->relu_last ||
+               (!unit->residual && unit->activation == op::Activation::Kind::relu);
+    const auto* activation = std::get_if<op::Activation>(&node->op);
+    return activation != nullptr && activation->kind == op::Activation::Kind::relu;
+}
+
+// Maps of many channels; what comes from an image itself keeps its precision.
+bool may_quantize(const View& x, const op::Conv2d& op) {
+    constexpr Index kLeastChannels = 32;
+    return op.groups == 1 && x.extents[0] >= kLeastChannels && x.steps[0] == 1 &&
+           x.steps[2] == x.extents[0] && x.steps[1] == x.extents[2] * x.steps[2];
+}
+
 View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, const Tail& tail,
                       Index height, Index width) {
     const Weight w = c.weight(1);
     View x = c.input(0);
     if (x.steps[0] != 1 && x.steps[2] != 1) x = c.in_order(x, channels_last(x.extents));
     const Index outputs = w.values.shape()[0];
+    const kernels::Format format = may_quantize(x, op) ? c.branch_format() : c.format();
     kernels::Convolution shape{.height = x.extents[1],
                                .width = x.extents[2],
                                .channels = x.extents[0],
@@ -79,7 +98,8 @@ View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, cons
                                .row_step = x.steps[1],
                                .column_step = x.steps[2],
                                .channel_step = x.steps[0],
-                               .format = c.format(),
+                               .format = format,
+                               .nonnegative = is_nonnegative(c, 0),
                                .bias = bias,
                                .activation = tail.activation,
                                .relu_last = tail.relu_last};
@@ -89,7 +109,7 @@ View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, cons
     std::vector<kernels::PackedView> weights;
     for (Index group = 0; group < op.groups; ++group)
         weights.push_back(c.store().packed(
-            w.name, w.values, fmt::format("{} {}", order, group), c.format(), {k, rows},
+            w.name, w.values, fmt::format("{} {}", order, group), format, {k, rows},
             [&] {
                 if (ordered.empty()) {
                     ordered.resize(std::size_t(w.values.count()));

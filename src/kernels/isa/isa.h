@@ -17,9 +17,16 @@ void multiply_pairs(const ProductArgs& args);
 void multiply_plain_tiles(const ProductArgs& args);
 void multiply_amx(const ProductArgs& args);  // of the instruction sets that have bfloat16 only
 
+Index quad_bytes(Index rows, Index columns);
+void pack_quads(const PackSource& source, void* packed);
+void multiply_quads(const ProductArgs& args);
+
 void stage(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
 void stage_transposed(const Rows& from, Index rows, Index columns, BFloat16* to);
 void gather_patches(const PatchArgs& args);
+float greatest(const float* x, Index count);
+void quantize(const float* x, Index rows, Index columns, const ByteRange& range,
+              const MutableRows& to);
 
 void layer_norm(const float* x, const float* weight, const float* bias, float epsilon, Index rows,
                 Index dim, const MutableRows& y);

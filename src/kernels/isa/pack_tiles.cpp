@@ -2,6 +2,7 @@
 // Lhs in kernels/product.h.
 #include "kernels/isa/isa.h"
 #include "kernels/isa/pairs.h"
+#include "kernels/isa/quantize.h"
 
 namespace cait::kernels::CAIT_KERNEL_ISA {
 
@@ -89,6 +90,19 @@ void stage_as(const Rows& from, Index rows, Index columns, float scale, const Mu
     }
 }
 
+template <class From>
+void stage_as_bytes(const Rows& from, Index rows, Index columns, float scale,
+                    const MutableRows& to) {
+    for (Index r = 0; r < rows; ++r) {
+        const From* x = static_cast<const From*>(from.data) + r * from.ld;
+        quantize_row(
+            columns, static_cast<std::uint8_t*>(to.data) + r * to.ld,
+            to.ld, [&](Index c, Index count) __attribute__((always_inline)) {
+                return load_some(x + c, count) * set(scale);
+            });
+    }
+}
+
 }  // namespace
 
 Index tile_bytes(Index rows, Index columns) {
@@ -104,6 +118,9 @@ void pack_tiles(const PackSource& source, void* packed) {
 
 void stage(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to) {
     with_type(from.format, [&](auto* from_type) {
+        if (to.format == Format::s8)
+            return stage_as_bytes<std::remove_pointer_t<decltype(from_type)>>(from, rows, columns,
+                                                                              scale, to);
         with_type(to.format, [&](auto* to_type) {
             stage_as<std::remove_pointer_t<decltype(from_type)>,
                      std::remove_pointer_t<decltype(to_type)>>(from, rows, columns, scale, to);

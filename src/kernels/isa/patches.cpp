@@ -1,5 +1,6 @@
 // Gathers the patches under a convolution's kernel into the rows of a product's left-hand side.
 #include "kernels/isa/isa.h"
+#include "kernels/isa/quantize.h"
 #include "kernels/isa/vec.h"
 #include "kernels/isa/window.h"
 
@@ -35,15 +36,16 @@ template <class T>
     }
 }
 
-template <class T>
-[[gnu::always_inline]] inline void clear_run(T* to, Index count) {
-    if (count > 0) std::memset(to, 0, std::size_t(count) * sizeof(T));
+[[gnu::always_inline]] inline void copy_run(const std::uint8_t* from, Index count,
+                                            std::uint8_t* to) {
+    std::memcpy(to, from, std::size_t(count));
 }
 
-template <class T>
+// From values of type From to a left-hand side of type T.
+template <class From, class T>
 class Gather {
 public:
-    explicit Gather(const PatchArgs& args) : p_(args) {}
+    Gather(const PatchArgs& args, const From* image) : p_(args), image_(image) {}
 
     void run() {
         const Index k = p_.channels * p_.kernel_height * p_.kernel_width;
@@ -57,7 +59,10 @@ public:
                 channels_last(top, left, to);
             else
                 planes(top, left, to);
-            clear_run(to + k, padded - k);
+            if constexpr (sizeof(T) == 1)
+                end_row(to, k, p_.to.ld, p_.range.zero, p_.range.scale);
+            else
+                clear_run(to + k, padded - k);
             if (++column == p_.out_width) {
                 column = 0;
                 ++row;
@@ -66,6 +71,11 @@ public:
     }
 
 private:
+    void clear_run(T* to, Index count) const {
+        const int zero = sizeof(T) == 1 ? p_.range.zero : 0;
+        if (count > 0) std::memset(to, zero, std::size_t(count) * sizeof(T));
+    }
+
     // (ky, kx, c): what one row of the kernel sees lies in one run.
     void channels_last(Index top, Index left, T* to) {
         const Index channels = p_.channels, across = p_.kernel_width * channels;
@@ -74,8 +84,8 @@ private:
         const Index width = columns.to - columns.from;
         clear_run(to, rows.from * across);
         for (Index ky = rows.from; ky < rows.to; ++ky) {
-            const float* from =
-                p_.image + (top + ky) * p_.row_step + (left + columns.from) * p_.column_step;
+            const From* from =
+                image_ + (top + ky) * p_.row_step + (left + columns.from) * p_.column_step;
             T* row = to + ky * across;
             clear_run(row, columns.from * channels);
             if (p_.column_step == channels)
@@ -95,10 +105,10 @@ private:
         const Inside rows(top, p_.height, p_.kernel_height), columns(left, p_.width, across);
         const bool whole = columns.to - columns.from == across;
         for (Index c = 0; c < p_.channels; ++c, to += area) {
-            const float* plane = p_.image + c * p_.channel_step + left;
+            const From* plane = image_ + c * p_.channel_step + left;
             clear_run(to, rows.from * across);
             for (Index ky = rows.from; ky < rows.to; ++ky) {
-                const float* from = plane + (top + ky) * p_.row_step;
+                const From* from = plane + (top + ky) * p_.row_step;
                 T* row = to + ky * across;
                 if (!whole) clear_run(row, across);
                 copy_run(from + columns.from, columns.to - columns.from, row + columns.from);
@@ -108,13 +118,17 @@ private:
     }
 
     const PatchArgs& p_;
+    const From* image_;
 };
 
 }  // namespace
 
 void gather_patches(const PatchArgs& args) {
-    with_type(args.to.format,
-              [&](auto* type) { Gather<std::remove_pointer_t<decltype(type)>>(args).run(); });
+    if (args.to.format == Format::s8)
+        return Gather<std::uint8_t, std::uint8_t>(args, args.quantized).run();
+    with_type(args.to.format, [&](auto* type) {
+        Gather<float, std::remove_pointer_t<decltype(type)>>(args, args.image).run();
+    });
 }
 
 }  // namespace cait::kernels::CAIT_KERNEL_ISA

@@ -296,7 +296,7 @@ struct PowerOfTwo {
     return result;
 }
 
-// For functions of an element type that a format chooses at run time: calls work with a null
+// For functions of an element type that a float format chooses at run time: calls work with a null
 // pointer of that type.
 template <class Work>
 [[gnu::always_inline]] inline void with_type(Format format, const Work& work) {

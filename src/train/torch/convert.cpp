@@ -32,8 +32,10 @@ at::ScalarType torch_type(kernels::Format format) {
     switch (format) {
         case kernels::Format::f32: return at::kFloat;
         case kernels::Format::bf16: return at::kBFloat16;
+        case kernels::Format::s8: break;
     }
-    throw Error("unknown number format");
+    throw Error(fmt::format("LibTorch: expected float32 or bfloat16, found {}",
+                            kernels::row_of(format).long_name));
 }
 
 std::optional<TensorType> type_of_torch(const at::Tensor& tensor) {

@@ -1,5 +1,7 @@
 #include "train/torch/torch_session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -7,6 +9,7 @@
 #include "cait/error.h"
 #include "graph/match_inputs.h"
 #include "graph/passes.h"
+#include "kernels/format.h"
 #include "models/catalogue.h"
 #include "system/file_guard.h"
 #include "train/torch/convert.h"
@@ -31,7 +34,11 @@ ComputedConstants computation_of(const Model& model, const std::vector<std::stri
 class TorchSession final : public Executor {
 public:
     TorchSession(const Model& model, Precision precision, at::Device device)
-        : model_(model), precision_(precision), device_(device) {}
+        : model_(model), precision_(precision), device_(device) {
+        if (!kernels::row_of(precision).trains)
+            throw UsageError(fmt::format("precision: LibTorch has fp32 and bf16, found {}",
+                                         kernels::row_of(precision).precision_name));
+    }
 
     std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps) const override;

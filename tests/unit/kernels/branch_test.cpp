@@ -113,7 +113,7 @@ protected:
                        .before_bias = p_.data("before_bias"),
                        .after_weight = p_.data("after_weight"),
                        .after_bias = p_.data("after_bias"),
-                       .format = format};
+                       .format = companion(format)};
         b.weight_qkv = packed(packed_[0], "weight1", 3 * c_.dim, format, forward);
         b.bias_qkv = p_.data("bias1");
         b.weight_proj = packed(packed_[1], "weight2", c_.dim, format, forward, b.gain);
@@ -328,6 +328,27 @@ TEST_P(MlpBranches, DoNotDependOnTheNumberOfThreads) {
 TEST_P(AttentionBranches, DoNotDependOnTheNumberOfThreads) {
     expect_independent_of_threads(
         [&](Format format, int threads) { return forward_only(format, threads); });
+}
+
+// What int8 loses of the branch itself, beside the residual stream.
+template <class Test>
+void expect_int8_near(const Test& forward) {
+    const Floats exact = forward(Format::f32, 1), found = forward(Format::s8, 1);
+    double error = 0, size = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+        error += std::pow(double(found[i]) - double(exact[i]), 2);
+        size += std::pow(double(exact[i]), 2);
+    }
+    EXPECT_GT(error, 0);
+    EXPECT_LT(std::sqrt(error / size), 0.03);
+}
+
+TEST_P(MlpBranches, Int8IsNear) {
+    expect_int8_near([&](Format format, int threads) { return forward_only(format, threads); });
+}
+
+TEST_P(AttentionBranches, Int8IsNear) {
+    expect_int8_near([&](Format format, int threads) { return forward_only(format, threads); });
 }
 
 const BranchCase kBranchCases[] = {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "kernels/packed_matrix.h"
 #include "support/all_formats.h"
 #include "unit/kernels/images.h"
@@ -117,7 +120,7 @@ void convolution_expect_near(const Floats& found, const Doubles& expected, doubl
 TEST(ConvolutionKernels, AreSumsOverWindowsInBothLayoutsAndFormats) {
     for (const ConvolutionCase& each : kConvolutionCases)
         for (const bool planes : {false, true})
-            for (const Format format : test::all_formats())
+            for (const Format format : test::float_formats())
                 for (const Index gap : {0, 3}) {
                     SCOPED_TRACE(testing::Message()
                                  << each.height << "x" << each.width << "x" << each.channels
@@ -160,8 +163,52 @@ TEST(ConvolutionKernels, DoNotDependOnThreadsOrBatch) {
                                         ConvolutionCase{5, 6, 96, 320, 3, 3, 1, 1, 1},
                                         ConvolutionCase{12, 12, 1100, 260, 1, 1, 1, 0, 1}}) {
         SCOPED_TRACE(each.height);
-        ConvolutionExample all(each, false, 3, Format::f32), one(each, false, 1, Format::f32);
-        test::expect_same_bits(all, one, [](ConvolutionExample& e) -> Convolution& { return e.c; });
+        for (const Format format : {Format::f32, Format::s8}) {
+            if (format == Format::s8 && each.groups > 1) continue;
+            ConvolutionExample all(each, false, 3, format), one(each, false, 1, format);
+            test::expect_same_bits(all, one,
+                                   [](ConvolutionExample& e) -> Convolution& { return e.c; });
+        }
+    }
+}
+
+double root_mean_square_error(const Floats& found, const Doubles& expected) {
+    double sum = 0;
+    for (std::size_t i = 0; i < found.size(); ++i)
+        sum += std::pow(double(found[i]) - expected[i], 2);
+    return std::sqrt(sum / double(found.size()));
+}
+
+// Steps of 1/127 of the greatest value of an image, of 1/255 where no value is negative.
+TEST(ConvolutionKernels, Int8IsNearAndNearerWithoutNegativeValues) {
+    for (const ConvolutionCase& each : kConvolutionCases) {
+        if (each.groups > 1) continue;
+        SCOPED_TRACE(testing::Message() << each.height << "x" << each.width << "x" << each.channels
+                                        << " -> " << each.outputs);
+        ConvolutionExample example(each, false, 2, Format::s8);
+        const double size = std::sqrt(double(convolution_k(example.c)));
+        convolution_expect_near(example.run(), example.sums(), size * 4e-2);
+        for (float& value : example.x) value = std::abs(value);
+        const Doubles expected = example.sums();
+        const double with_sign = root_mean_square_error(example.run(), expected);
+        example.c.nonnegative = true;
+        const double without = root_mean_square_error(example.run(), expected);
+        EXPECT_LT(without, 0.9 * with_sign);
+        EXPECT_GT(without, 0.2 * with_sign);
+    }
+}
+
+TEST(ConvolutionKernels, Int8ShowsWhatIsNotFiniteInItsImageOnly) {
+    ConvolutionExample example({6, 6, 40, 48, 3, 3, 1, 1, 1}, false, 3, Format::s8);
+    example.x[std::size_t(example.c.image_step + 7)] = std::numeric_limits<float>::infinity();
+    std::fill_n(example.x.begin() + 2 * example.c.image_step, example.c.image_step, 0.0F);
+    for (const int threads : {1, 5}) {
+        example.c.threads = threads;
+        const Floats y = example.run();
+        const std::size_t each = y.size() / 3;
+        for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(std::isnan(y[i]), i / each == 1) << i;
+        for (std::size_t i = 2 * each; i < y.size(); ++i)  // of zeros
+            ASSERT_EQ(y[i], example.bias[i % 48]);
     }
 }
 

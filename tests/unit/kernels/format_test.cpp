@@ -38,7 +38,10 @@ TEST_P(Formats, IsFoundByItsFormatPrecisionAndNames) {
     EXPECT_EQ(name_of(row_.precision), row_.precision_name);
 }
 
-TEST_P(Formats, KeepsItsSignificantBitsAndRoundsTiesToEven) {
+// Of those whose elements are values by themselves; quads_test.cpp has the other one.
+class FloatFormats : public Formats {};
+
+TEST_P(FloatFormats, KeepsItsSignificantBitsAndRoundsTiesToEven) {
     const double step = std::ldexp(1.0, 1 - row_.significant_bits);  // between 1 and 2
     EXPECT_EQ(through(float(1 + step)), float(1 + step));
     if (row_.significant_bits < 24) {
@@ -54,7 +57,7 @@ TEST_P(Formats, KeepsItsSignificantBitsAndRoundsTiesToEven) {
 }
 
 // Kernels convert as the row does, and pad with zeros as it says.
-TEST_P(Formats, IsWhatKernelsStage) {
+TEST_P(FloatFormats, IsWhatKernelsStage) {
     const Index rows = 3, columns = 37, ld = lhs_ld(row_.format, columns);
     EXPECT_EQ(ld % row_.lhs_columns, 0);
     EXPECT_EQ(lhs_bytes(row_.format, rows, columns),
@@ -73,8 +76,15 @@ TEST_P(Formats, IsWhatKernelsStage) {
     }
 }
 
-TEST_P(Formats, HasProductsThatPackForIt) {
+TEST_P(Formats, HasProductsOfItsOwn) {
     EXPECT_EQ(products(row_.format).format, row_.format);
+    EXPECT_EQ(row_of(companion(row_.format)).lhs_trailer, 0);
+    if (row_.lhs_trailer == 0) {
+        EXPECT_EQ(companion(row_.format), row_.format);
+    }
+}
+
+TEST_P(FloatFormats, HasProductsThatPackForIt) {
     const Index rows = 7, inputs = 45, outputs = 50;
     const Floats x = random_floats(rows * inputs, 1), weight = random_floats(outputs * inputs, 2);
     PackedMatrix packed;
@@ -99,11 +109,14 @@ TEST(FormatNames, UnknownNamesAreRefused) {
         precision_of("fp7");
         FAIL() << "expected an error";
     } catch (const UsageError& error) {
-        EXPECT_STREQ(error.what(), "precision: expected fp32 or bf16, found fp7");
+        EXPECT_STREQ(error.what(), "precision: expected fp32 or bf16 or int8, found fp7");
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Formats, testing::ValuesIn(kFormats),
+                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Table, FloatFormats,
+                         testing::Values(row_of(Format::f32), row_of(Format::bf16)),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -16,7 +16,7 @@ using test::random_floats;
 TEST(SqueezeExciteKernels, WeighChannelsByWhatTheirMeansSay) {
     const Index batch = 3, pixels = 70;
     for (const Index channels : {5, 130})
-        for (const Format format : test::all_formats()) {
+        for (const Format format : test::float_formats()) {
             SCOPED_TRACE(channels);
             const Index reduced = channels / 2, image = pixels * channels;
             const Floats x = random_floats(batch * image, 1),

@@ -1,5 +1,5 @@
-// The roofs of bfloat16 products. Target attributes let any x86-64 compiler build them; they run
-// only where system/isa.h found the instructions.
+// The roofs of bfloat16 and int8 products. Target attributes let any x86-64 compiler build them;
+// they run only where system/isa.h found the instructions.
 #include "cait/error.h"
 #include "kernels/peak.h"
 #include "system/tile_trial.h"
@@ -25,6 +25,19 @@ namespace cait::kernels {
     _mm512_store_ps(lanes, sums[0]);
     *sink = lanes[0];
     return 2.0 * 32 * kSums * double(rounds);  // 16 sums of 2 products each
+}
+
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]] double int8_dot_products(
+    std::int64_t rounds, float* sink) {
+    constexpr int kSums = 12;
+    __m512i sums[kSums];
+    for (__m512i& one : sums) one = _mm512_setzero_si512();
+    const __m512i a = _mm512_set1_epi32(int(*sink) | 1);
+    for (std::int64_t round = 0; round < rounds; ++round)
+        for (__m512i& one : sums) one = _mm512_dpbusd_epi32(one, a, a);
+    for (int i = 1; i < kSums; ++i) sums[0] = _mm512_add_epi32(sums[0], sums[i]);
+    *sink = float(_mm512_reduce_add_epi32(sums[0]) & 1);
+    return 2.0 * 64 * kSums * double(rounds);  // 16 sums of 4 products each
 }
 
 [[gnu::target("amx-tile,amx-bf16")]] double bf16_tile_products(std::int64_t rounds, float* sink) {
@@ -59,6 +72,9 @@ namespace cait::kernels {
 
 double bf16_dot_products(std::int64_t, float*) {
     throw Error("bf16_dot_products: expected an x86-64 processor");
+}
+double int8_dot_products(std::int64_t, float*) {
+    throw Error("int8_dot_products: expected an x86-64 processor");
 }
 double bf16_tile_products(std::int64_t, float*) {
     throw Error("bf16_tile_products: expected an x86-64 processor");
