@@ -108,13 +108,6 @@ struct TrainOutcome {
     std::string collapse;    // why the features have collapsed, in words; empty: they have not
 };
 
-// Several steps in a row were not finite. The last good checkpoint is intact.
-class Diverged : public Error {
-public:
-    static constexpr int kExitCode = 3;  // of the command: scripts and sweeps go by it
-    using Error::Error;
-};
-
 struct TrainRequest {
     std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
     // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
@@ -132,7 +125,7 @@ struct TrainRequest {
 
 // What `cait train` does: trains, evaluates, and leaves best.safetensors, report.html and the rest
 // in the folder. A process that torchrun, mpirun or srun started takes its part of the run. Throws
-// UsageError for a recipe that makes no sense, Error for data and disks, Diverged.
+// UsageError for a recipe that makes no sense, Error for data, disks and a run that diverged.
 TrainOutcome train(const TrainRequest& request);
 
 }  // namespace cait

@@ -36,7 +36,9 @@ namespace cait::kernels {
     for (std::int64_t round = 0; round < rounds; ++round)
         for (__m512i& one : sums) one = _mm512_dpbusd_epi32(one, a, a);
     for (int i = 1; i < kSums; ++i) sums[0] = _mm512_add_epi32(sums[0], sums[i]);
-    *sink = float(_mm512_reduce_add_epi32(sums[0]) & 1);
+    alignas(64) std::int32_t lanes[16];
+    _mm512_store_si512(lanes, sums[0]);
+    *sink = float(lanes[0] & 1);
     return 2.0 * 64 * kSums * double(rounds);  // 16 sums of 4 products each
 }
 

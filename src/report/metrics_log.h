@@ -14,17 +14,18 @@ namespace cait {
 
 // {"kind": "train", "step": 500, "epoch": 1.25, "loss": 2.31, "lr": 0.0005}
 struct MetricsRecord {
-    std::string kind;       // "train", "val" or "note"; other programs may add kinds
+    std::string kind;       // "train", "val", "note", "diverged"; other programs may add kinds
     std::int64_t step = 0;  // optimiser steps done
     double epoch = 0;       // epochs done, with the part of the running one
     std::map<std::string, double> values;
-    std::string text = {};  // of kind "note": what a person should know
+    std::string text = {};  // of kinds "note" and "diverged": what a person should know
 
     bool operator==(const MetricsRecord&) const = default;
 };
 
 // Names of values that the report and TensorBoard know.
 namespace metric {
+inline constexpr const char* kDiverged = "diverged";  // a kind: the last record of such a run
 inline constexpr const char* kLoss = "loss";  // train and val
 inline constexpr const char* kLr = "lr";
 inline constexpr const char* kImagesPerSecond = "images_per_second";

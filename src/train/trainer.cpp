@@ -248,11 +248,16 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
         ++state_.skipped_in_a_row;
         note(fmt::format("step {}: not taken: {} is not finite (loss {})", state_.step,
                          result.first_bad, result.loss));
-        if (state_.skipped_in_a_row >= kMostSkippedInARow)
-            throw Diverged(fmt::format(
-                "{}: stopped at step {}: {} steps in a row were not finite, first in {}; the last "
-                "good checkpoint is intact: lower optim.lr or set optim.clip=norm",
-                options_.folder.string(), state_.step, kMostSkippedInARow, result.first_bad));
+        if (state_.skipped_in_a_row >= kMostSkippedInARow) {
+            const std::string text = fmt::format(
+                "stopped at step {}: {} steps in a row were not finite, first in {}; the last good "
+                "checkpoint is intact: lower optim.lr or set optim.clip=norm",
+                state_.step, kMostSkippedInARow, result.first_bad);
+            if (records_)
+                records_->log_divergence(
+                    state_, double(state_.step) / double(plan_.steps_per_epoch), text);
+            throw Error(fmt::format("{}: {}", options_.folder.string(), text));
+        }
     } else {
         state_.skipped_in_a_row = 0;
         EpochTotals& totals = state_.totals;

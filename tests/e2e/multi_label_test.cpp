@@ -188,6 +188,7 @@ TEST_F(MultiLabel, HoldsImagesOutAndRemembersThem) {
 TEST_F(MultiLabel, SaysWhatIsWrong) {
     Words words = recipe("wrong");
     words[1] = "small";
+    words.emplace_back("--allow-unused");
     expect_refused(cait(words), 1, {"expected one label per image", "multi_label"});
     expect_refused(cait(recipe("wrong", {"--set", "save.best=top1"})), 2,
                    {"save.best", "map, f1, macro_f1, exact_match, loss"});

@@ -94,7 +94,7 @@ TEST_F(TrainSeeds, WhatIsFinishedIsNotTrainedAgain) {
 }
 
 TEST_F(TrainSeeds, ASeedThatFailsEndsTheStudyAndSaysHowToGoOn) {
-    const Finished run = cait(seeds(2, {"--lr", "1e30"}));
+    const Finished run = cait(seeds(2, {"--lr", "1000"}));
     EXPECT_EQ(run.status, 1);
     EXPECT_THAT(run.out, AllOf(HasSubstr("seed 0 (1 of 2)"), Not(HasSubstr("seed 1 ("))));
     EXPECT_THAT(run.err, HasSubstr("go on with all seeds: cait train --resume " + path("study")));

@@ -324,6 +324,7 @@ TEST_F(TrainRun, DivergenceStopsTheRunAndIsNotSaved) {
     EXPECT_THAT(run.err,
                 testing::ContainsRegex("first in head.linear \\(src/models/cait.cpp:[0-9]+\\)"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "state.safetensors"));
+    EXPECT_THAT(read(path("other/metrics.jsonl")), HasSubstr("\"kind\":\"diverged\""));
 }
 
 TEST_F(TrainRun, ACheckpointOfAnotherModelSaysWhatDiffers) {

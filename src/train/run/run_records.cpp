@@ -84,7 +84,16 @@ void RunRecords::append(const MetricsRecord& record) {
 }
 
 void RunRecords::log_note(const RunState& state, double epoch, const std::string& text) {
-    append({.kind = "note",
+    log_text("note", state, epoch, text);
+}
+
+void RunRecords::log_divergence(const RunState& state, double epoch, const std::string& text) {
+    log_text(metric::kDiverged, state, epoch, text);
+}
+
+void RunRecords::log_text(const std::string& kind, const RunState& state, double epoch,
+                          const std::string& text) {
+    append({.kind = kind,
             .step = std::int64_t(state.step),
             .epoch = epoch,
             .values = {},

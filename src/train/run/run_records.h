@@ -33,11 +33,14 @@ public:
     void add_note(const std::string& text) { notes_.push_back(text); }  // for the report
     // In the log, where it stays when the run goes on and the report is made anew.
     void log_note(const RunState& state, double epoch, const std::string& text);
+    void log_divergence(const RunState& state, double epoch, const std::string& text);
     // The evaluation is the latest one; null where there was none.
     void report(const Recipe& recipe, const Model& model, const MeasurePtr& evaluation,
                 const TrainingData& data) const;
 
 private:
+    void log_text(const std::string& kind, const RunState& state, double epoch,
+                  const std::string& text);
     void append(const MetricsRecord& record);
 
     const RunFolder& folder_;

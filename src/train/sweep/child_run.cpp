@@ -11,7 +11,7 @@
 
 #include "base/version.h"
 #include "cait/error.h"
-#include "cait/train.h"
+#include "report/metrics_log.h"
 #include "system/atomic_file.h"
 #include "system/file_bytes.h"
 #include "system/machine.h"
@@ -196,8 +196,7 @@ ChildRun::State ChildRun::after_training(bool stopping) {
     if (code != 0 && (stopping || asked)) return State::interrupted;
     finish_training();
     if (code != 0) {
-        const bool diverged = code == Diverged::kExitCode;
-        return fail(diverged ? RunStatus::diverged : RunStatus::failed, failure_text(*child_));
+        return fail(diverged_ ? RunStatus::diverged : RunStatus::failed, failure_text(*child_));
     }
     if (stopping) return State::interrupted;  // the tests come with the next start
     if (run_.tuning) {
@@ -216,6 +215,7 @@ void ChildRun::finish_training() {
     const fs::path metrics = folder_ / "metrics.jsonl";
     if (fs::exists(metrics)) {
         const std::vector<MetricsRecord> records = read_metrics(metrics);
+        diverged_ = !records.empty() && records.back().kind == metric::kDiverged;
         record_.curve = curve_of(records);
         record_.seconds = training_seconds(records);
     }

@@ -69,10 +69,10 @@ TEST(Describe, SaysWhatTheFileSaysWithoutItsWeights) {
     // Settings of the caller come after the file's.
     EXPECT_EQ(describe(file, "m", "", {{"image_size", "64"}}).spec.settings().at("image_size"),
               "64");
-    // Asked for another model, the file has nothing to say.
+    // Whatever preset reads it, how its images are prepared stays the file's.
     const Description other = describe(file, "m", "vit_base_patch16_224");
-    EXPECT_EQ(other.preprocessing, describe("vit_base_patch16_224").preprocessing);
-    EXPECT_TRUE(other.facts.model.empty());
+    EXPECT_EQ(other.preprocessing, model.preprocessing());
+    EXPECT_EQ(other.spec.preset->name, "vit_base_patch16_224");
 }
 
 }  // namespace
