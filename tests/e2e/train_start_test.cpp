@@ -168,9 +168,6 @@ TEST_F(TrainStart, TheHeaderHasTheRatesOfTheBatch) {
 
 TEST_F(TrainStart, AKeyWithoutEffectIsRefused) {
     const auto with = [&](const Words& more) { return cait(recipe("run", more)); };
-    expect_refused(with({"--set", "distill.teacher=" + path("t.safetensors")}), 1,
-                   {"t.safetensors"});  // is looked for first
-    write("t.safetensors", "");
     expect_refused(with({"--set", "distill.teacher=" + path("t.safetensors")}), 2,
                    {"distill.teacher: has no effect", "distill.kind", "--allow-unused"});
     expect_refused(with({"--set", "model.class_insert=1"}), 2,

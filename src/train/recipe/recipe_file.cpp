@@ -73,7 +73,7 @@ Recipe start_from(const std::string& base, const Source& source) {
     if (source.depth >= kMostBases)
         throw Error(
             fmt::format("base: more than {} recipes that start from each other", kMostBases));
-    if (const auto file = base_file(base, source)) return read(*file, source.depth + 1, source.own);
+    if (const auto file = base_file(base, source)) return read(*file, source.depth + 1, nullptr);
     return parse_builtin(find_builtin(base), source.depth + 1);
 }
 

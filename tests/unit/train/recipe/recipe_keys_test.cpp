@@ -109,7 +109,7 @@ TEST(RecipeKeys, AnotherDepthBringsItsStartOfTheBranches) {
     EXPECT_THAT(notes,
                 testing::ElementsAre("with model.depth 12: model.residual_init 1e-05 -> 0.1"));
     EXPECT_THAT(set("cait", {{"model.depth", "20"}}).second, testing::IsEmpty());
-    EXPECT_EQ(set("cait", {{"model.depth", "12"}, {"model.residual_init", "1e-5"}}).first, "1e-5");
+    EXPECT_EQ(set("cait", {{"model.depth", "12"}, {"model.residual_init", "1e-5"}}).first, "1e-05");
     // A recipe's own value stays, and is named where the rule says otherwise than before.
     EXPECT_THAT(set("small", {{"model.depth", "6"}}).second, testing::IsEmpty());
     EXPECT_EQ(set("small", {{"model.depth", "36"}}).first, "1");
