@@ -87,13 +87,13 @@ TrainArguments resolve(const TrainWords& words) {
                         "--out",
                         result.folder));
     if (result.folder.empty()) result.folder = free_folder(words.recipe);
+    const Recipe file = result.recipe;
     SettingList settings = words.settings;
     find_files(settings, result.recipe, result.notes);
     for (std::string& note : set_recipe_values(result.recipe, settings))
         result.notes.push_back(std::move(note));
     check(result.recipe);
-    for (const auto& setting : settings) add_own_key(own, {setting.first});
-    if (!words.allow_unused) refuse_unused(result.recipe, own);
+    if (!words.allow_unused) refuse_unused(result.recipe, file, own, settings);
     return result;
 }
 

@@ -24,12 +24,12 @@ TrainOutcome train(const TrainRequest& request) {
     Recipe recipe = request.resume
                         ? read_run_recipe(RunFiles(Folder::open(request.folder)).recipe())
                         : find_recipe(request.recipe, &own);
+    const Recipe file = recipe;
     const WorldInfo world = world_from_environment();
     for (const std::string& note : set_recipe_values(recipe, request.settings))
         if (world.rank == 0) request.observer.note(note);  // as everything else that a run tells
     check(recipe);
-    for (const auto& setting : request.settings) add_own_key(own, {setting.first});
-    if (!request.allow_unused) refuse_unused(recipe, own);
+    if (!request.allow_unused) refuse_unused(recipe, file, own, request.settings);
     TrainOptions options;
     options.folder = request.folder;
     options.resume = request.resume;

@@ -15,7 +15,7 @@ namespace cait {
 // A recipe starts from the fields' own values, or from another recipe that it names at the top as
 // `base`: a file beside it, or a built-in one. Throws Error "x.toml:12: optim.lrr: unknown key; did
 // you mean optim.lr?" for what does not fit; rules across fields are check()'s. `own`, if given,
-// learns the keys that the file and the files it starts from set, but not those of built-in ones.
+// learns the keys that the file sets, but not those of what it starts from.
 Recipe read_recipe(const FilePlace& place, std::vector<OwnKey>* own = nullptr);
 
 // The recipe.toml of a run that goes on: a key that its program did not have yet gets the value

@@ -60,22 +60,38 @@ void add_own_key(std::vector<OwnKey>& keys, OwnKey key) {
     keys.push_back(std::move(key));
 }
 
-void refuse_unused(const Recipe& recipe, const std::vector<OwnKey>& own) {
+std::vector<OwnKey> unused_among(const Recipe& recipe, const std::vector<OwnKey>& own) {
     const auto values = values_of(recipe), standard = values_of(Recipe{});
-    std::vector<std::string> lines;
-    for (const auto& [key, when] : unused_keys(recipe)) {
-        const auto found = std::ranges::find(own, key, &OwnKey::key);
-        if (found == own.end()) continue;
-        const auto value = values.find(key);
-        if (value != values.end() &&
-            (value->second.empty() || (!found->place.empty() && value->second == standard.at(key))))
-            continue;
-        lines.push_back(fmt::format("{}{}{}: has no effect: it is read only with {}", found->place,
-                                    found->place.empty() ? "" : ": ", key, when));
+    std::vector<OwnKey> found;
+    for (const UnusedKey& unused : unused_keys(recipe)) {
+        const auto key = std::ranges::find(own, unused.key, &OwnKey::key);
+        if (key == own.end()) continue;
+        const auto value = values.find(unused.key);  // none: a setting of the model
+        const bool harmless = value != values.end() &&
+                              (value->second.empty() ||
+                               (!key->place.empty() && value->second == standard.at(unused.key)));
+        if (!harmless) found.push_back(*key);
     }
+    return found;
+}
+
+void refuse_unused(const Recipe& recipe, const std::vector<OwnKey>& own) {
+    const std::vector<UnusedKey> unused = unused_keys(recipe);
+    std::vector<std::string> lines;
+    for (const auto& [key, place] : unused_among(recipe, own))
+        lines.push_back(fmt::format("{}{}{}: has no effect: it is read only with {}", place,
+                                    place.empty() ? "" : ": ", key,
+                                    std::ranges::find(unused, key, &UnusedKey::key)->when));
     if (lines.empty()) return;
     throw UsageError(fmt::format("{} (leave {} out, or add --allow-unused)", fmt::join(lines, "; "),
                                  lines.size() == 1 ? "it" : "them"));
+}
+
+void refuse_unused(const Recipe& recipe, const Recipe& file, const std::vector<OwnKey>& of_file,
+                   const SettingList& words) {
+    std::vector<OwnKey> own = unused_among(file, of_file);
+    for (const auto& word : words) add_own_key(own, {word.first});
+    refuse_unused(recipe, own);
 }
 
 }  // namespace cait

@@ -26,8 +26,16 @@ struct OwnKey {
 // The later of two that set the same key counts.
 void add_own_key(std::vector<OwnKey>& keys, OwnKey key);
 
-// Throws UsageError for those that nothing reads. A key that a file sets to its standard value
-// passes, since a complete file names every key; so does one that is set to nothing.
+// Those that nothing reads. A key that a file sets to its standard value is not among them, since a
+// complete file names every key; nor is one that is set to nothing.
+std::vector<OwnKey> unused_among(const Recipe& recipe, const std::vector<OwnKey>& own);
+
+// Throws UsageError for those that nothing reads.
 void refuse_unused(const Recipe& recipe, const std::vector<OwnKey>& own);
+
+// The same for a recipe `file` on top of which `words` have been set, which gave `recipe`: a word
+// may leave keys of the file without effect, or give them one.
+void refuse_unused(const Recipe& recipe, const Recipe& file, const std::vector<OwnKey>& of_file,
+                   const SettingList& words);
 
 }  // namespace cait

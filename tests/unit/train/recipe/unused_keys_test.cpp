@@ -117,10 +117,10 @@ TEST(UnusedKeys, NoFileOfOursHasOne) {
 TEST(UnusedKeys, OfAFileHaveItsLine) {
     const TemporaryFolder folder;
     write_file(folder / "a.toml",
-               "base = \"deit\"\n[optim]\nmomentum = 0.8\nnesterov = true\nlr = 1e-3\n");
-    write_file(folder / "b.toml", "base = \"a\"\n[unused]\nhead.hidden = 7\n");
+               "base = \"deit\"\n[optim]\nmomentum = 0.8\nnesterov = true\nlr = 1e-3\n"
+               "[unused]\nhead.hidden = 7\n");
     std::vector<OwnKey> own;
-    const Recipe recipe = read_recipe(folder / "b.toml", &own);
+    const Recipe recipe = read_recipe(folder / "a.toml", &own);
     EXPECT_EQ(recipe.head.hidden, 7);
     try {
         refuse_unused(recipe, own);
@@ -134,6 +134,34 @@ TEST(UnusedKeys, OfAFileHaveItsLine) {
     own.clear();
     find_recipe("deit", &own);
     EXPECT_THAT(own, IsEmpty());
+    // Keys of what a file starts from are not its own.
+    write_file(folder / "b.toml", "base = \"a\"\n[schedule]\nepochs = 30\n");
+    EXPECT_NO_THROW(refuse_unused(read_recipe(folder / "b.toml", &own), own));
+}
+
+// So may the command line, and the other way round.
+TEST(UnusedKeys, WordsMayOverruleAFile) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.toml",
+               "base = \"deit\"\n[distill]\nkind = \"hard\"\nteacher = \"t\"\nalpha = 0.9\n"
+               "[optim]\nmomentum = 0.8\n");
+    std::vector<OwnKey> own;
+    const Recipe file = read_recipe(folder / "a.toml", &own);
+    const auto refused = [&](const SettingList& words) {
+        Recipe recipe = file;
+        set_recipe_values(recipe, words);
+        try {
+            refuse_unused(recipe, file, own, words);
+        } catch (const UsageError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(refused({{"distill.kind", "none"}, {"optim.name", "sgd"}}), "");
+    EXPECT_THAT(refused({{"distill.kind", "none"}}),
+                AllOf(HasSubstr("a.toml:7: optim.momentum"), testing::Not(HasSubstr("distill"))));
+    EXPECT_THAT(refused({{"optim.name", "sgd"}, {"distill.temperature", "2"}}),
+                testing::StartsWith("distill.temperature: has no effect"));
 }
 
 // `--print > mine.toml`, and the recipe.toml of a run.
