@@ -58,8 +58,8 @@ TEST_F(TrainFacts, OnlyClassesThatAreValidatedAreClaimed) {
     ASSERT_EQ(some.status, 0) << some.err;
     // One of sixteen, one of two, none of one.
     EXPECT_THAT(some.err, HasSubstr("of the 19 images, held out of 2 of the 3 classes by seed 0"));
-    EXPECT_THAT(read(path("some/holdout.csv")), HasSubstr("blue"));
-    EXPECT_THAT(read(path("some/holdout.csv")), Not(HasSubstr("red")));
+    EXPECT_THAT(read(path("some/holdout.csv")), HasSubstr("/blue/"));
+    EXPECT_THAT(read(path("some/holdout.csv")), Not(HasSubstr("/red/")));
 }
 
 TEST_F(TrainFacts, SaysHowSureAnAccuracyOfFewImagesIs) {
