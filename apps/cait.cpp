@@ -8,6 +8,7 @@
 #include "base/display_name.h"
 #include "base/suggest.h"
 #include "base/version.h"
+#include "cait/train.h"
 #include "command.h"
 #include "output.h"
 #include "system/cpu_limit.h"
@@ -97,6 +98,9 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 int run_and_report(int argc, char** argv) {
     try {
         return run(argc, argv);
+    } catch (const cait::Diverged& error) {
+        print_error("cait: {}\n", error.what());
+        return cait::Diverged::kExitCode;
     } catch (const cait::Error& error) {
         print_error("cait: {}\n", error.what());
         return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;

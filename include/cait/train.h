@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cait/error.h"
 #include "cait/model.h"
 #include "cait/precision.h"
 #include "cait/scores.h"
@@ -102,6 +103,13 @@ struct TrainOutcome {
 
 struct TrainRequest {
     std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
+// Several steps in a row were not finite. The last good checkpoint is intact.
+class Diverged : public Error {
+public:
+    static constexpr int kExitCode = 3;  // of the command: scripts and sweeps go by it
+    using Error::Error;
+};
+
     // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
     SettingList settings = {};
     std::filesystem::path folder = {};  // of the run: new, or with resume one that is there

@@ -246,7 +246,7 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
         note(fmt::format("step {}: not taken: {} is not finite (loss {})", state_.step,
                          result.first_bad, result.loss));
         if (state_.skipped_in_a_row >= kMostSkippedInARow)
-            throw Error(fmt::format(
+            throw Diverged(fmt::format(
                 "{}: stopped at step {}: {} steps in a row were not finite, first in {}; the last "
                 "good checkpoint is intact: lower optim.lr or set optim.clip=norm",
                 options_.folder.string(), state_.step, kMostSkippedInARow, result.first_bad));

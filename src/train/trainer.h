@@ -21,7 +21,7 @@ struct TrainOptions {
 
 // As the public one, with a recipe that is made already. One process of `world`, which all call
 // this with the same arguments. Throws UsageError for a recipe that makes no sense, Error for data,
-// disks, divergence and lost processes.
+// disks and lost processes, Diverged.
 TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const WorldInfo& world = {});
 
 }  // namespace cait

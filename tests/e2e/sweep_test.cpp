@@ -67,21 +67,36 @@ primary = true
     }
     void expect_same_results(const std::string& a, const std::string& b) const {
         for (const char* name : {"results.json", "results.csv", "results.html"})
-            EXPECT_EQ(read(path(a + "/" + name)), read(path(b + "/" + name))) << name;
+            EXPECT_EQ(read(path(a + "/" + name)), read(path(b + "/" + name))) << name << "\n"
+                                                                              << starts_;
     }
-    // Kills it so often at random, then lets it end.
+    // Kills it so often at random, then lets it end. What each start wrote comes with a failure.
     void kill_and_finish(const Words& words, int kills) {
         std::mt19937 random{31};
         std::uniform_int_distribution<int> milliseconds(100, 3000);
         for (int i = 0; i < kills; ++i) {
             Running run(words);
-            std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(random)));
+            const int pause = milliseconds(random);
+            std::this_thread::sleep_for(std::chrono::milliseconds(pause));
             run.signal(SIGKILL);
-            run.wait();
+            const Finished killed = run.wait();
+            starts_ += fmt::format("start {}, killed after {} ms: status {}\n{}", i + 1, pause,
+                                   killed.status, killed.err);
         }
         const Finished finished = cait(words);
-        ASSERT_EQ(finished.status, 0) << finished.err;
+        starts_ += fmt::format("last start: status {}\n{}", finished.status, finished.err);
+        ASSERT_EQ(finished.status, 0) << starts_;
+        // A run that failed is counted, so that the sweep ends well and only its results differ.
+        for (const auto& entry : fs::recursive_directory_iterator(path("broken/records"))) {
+            if (!entry.is_regular_file()) continue;
+            const auto record = nlohmann::json::parse(read(entry.path().string()));
+            EXPECT_EQ(record["status"], "finished")
+                << entry.path() << ": " << record["reason"] << "\n"
+                << starts_;
+        }
     }
+
+    std::string starts_;  // what was written by those that were killed
 };
 
 // 12 runs; what kills change is left to SweepKills, what they may not change is here.
@@ -124,7 +139,12 @@ TEST_F(Sweep, ShardsMergedEqualOneRun) {
     const Finished one = cait(sweep("s.toml", "one", {"--shard", "1/2"}));
     ASSERT_EQ(one.status, 0) << one.err;
     EXPECT_THAT(one.err, HasSubstr("2 runs are left"));
-    ASSERT_EQ(cait(sweep("s.toml", "two", {"--shard", "2/2"})).status, 0);
+    {
+        // Shards as the tasks of `srun`: the runs of one do not wait for the other's.
+        const Variable task("SLURM_PROCID", "1"), tasks("SLURM_NTASKS", "2");
+        const Finished two = cait(sweep("s.toml", "two", {"--shard", "2/2"}));
+        ASSERT_EQ(two.status, 0) << two.err;
+    }
     const Finished merged =
         cait(sweep("s.toml", "merged", {"--records", path("one"), "--records", path("two")}));
     ASSERT_EQ(merged.status, 0) << merged.err;
@@ -153,6 +173,8 @@ TEST_F(Sweep, WhatDivergesCountsAndIsNotTriedAgain) {
     const auto record = nlohmann::json::parse(read(path("out/records/s/wild-1.json")));
     EXPECT_EQ(record["status"], "diverged") << record.dump(1);
     EXPECT_THAT(record["reason"].get<std::string>(), HasSubstr("not finite"));
+    // What tells a sweep, and a script.
+    EXPECT_EQ(cait({"train", "--resume", path("out/s/wild/1")}).status, 3);
     EXPECT_EQ(results("out")["runs"][0]["scores"]["top1"], 0.25);
     const auto before = fs::last_write_time(path("out/records/s/wild-1.json"));
     ASSERT_EQ(cait(sweep("s.toml", "out", {"--arm", "wild"})).status, 0);

@@ -11,6 +11,7 @@
 
 #include "base/version.h"
 #include "cait/error.h"
+#include "cait/train.h"
 #include "system/atomic_file.h"
 #include "system/file_bytes.h"
 #include "system/machine.h"
@@ -24,8 +25,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kIdentityFile = "sweep.txt";  // whose run the folder holds
-// What `cait train` ends with after three such steps (train/trainer.cpp).
-constexpr const char* kNotFinite = "steps in a row were not finite";
 
 std::string now_text() {
     const std::time_t now = std::time(nullptr);
@@ -52,9 +51,9 @@ std::string last_line(const std::string& text) {
 // Every number of an answer of `cait eval`: "top1", "retrieval.map", "knn.20.accuracy".
 void add_scores(const nlohmann::json& json, const std::string& prefix,
                 std::map<std::string, double>& scores) {
-    static const std::set<std::string> kNoScores = {"seconds", "images_per_second", "reliability",
-                                                    "worst",   "per_class",         "crop_ratio",
-                                                    "classes", "images",            "skipped"};
+    static const std::set<std::string> kNoScores = {
+        "seconds",    "images_per_second", "reliability", "worst",  "per_class",
+        "crop_ratio", "classes",           "images",      "skipped"};
     for (const auto& [key, value] : json.items()) {
         if (kNoScores.contains(key)) continue;
         const std::string name = prefix.empty() ? key : prefix + "." + key;
@@ -141,6 +140,8 @@ ChildProcess start_child(const std::vector<std::string>& words, const ChildOptio
                                 .niceness = options.niceness,
                                 .inherited = inherited};
     ::pthread_sigmask(SIG_SETMASK, nullptr, &child.signals);
+    // A sweep may be a task of Slurm's; its runs are not, and do not wait for those of other tasks.
+    child.environment = {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}};
     if (options.threads > 0) child.environment["OMP_NUM_THREADS"] = std::to_string(options.threads);
     std::vector<std::string> command{"/proc/self/exe"};
     command.insert(command.end(), words.begin(), words.end());
@@ -194,8 +195,7 @@ ChildRun::State ChildRun::after_training(bool stopping) {
     if (code != 0 && (stopping || asked)) return State::interrupted;
     finish_training();
     if (code != 0) {
-        const bool diverged =
-            !child_->was_killed() && child_->error_text().find(kNotFinite) != std::string::npos;
+        const bool diverged = code == Diverged::kExitCode;
         return fail(diverged ? RunStatus::diverged : RunStatus::failed, failure_text(*child_));
     }
     if (stopping) return State::interrupted;  // the tests come with the next start
