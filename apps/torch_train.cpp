@@ -124,9 +124,11 @@ private:
     std::optional<Progress> bar_, evaluation_;
 };
 
+void print_note(const std::string& text) { print_error("note: {}\n", text); }
+
 TrainObserver observer_of(TrainDisplay& display) {
     TrainObserver observer;
-    observer.note = [](const std::string& text) { print_error("note: {}\n", text); };
+    observer.note = print_note;
     observer.start = print_header;
     observer.step = [&](const StepReport& report) { display.step(report); };
     observer.evaluating = [&](std::size_t done, std::size_t total) {
@@ -157,7 +159,7 @@ void find_lr(const TrainArguments& arguments) {
     TrainOptions options;
     options.folder = arguments.folder;
     options.stop = [] { return int(asked_to_stop); };
-    options.observer.note = [](const std::string& text) { print_error("note: {}\n", text); };
+    options.observer.note = print_note;
     Progress progress("learning rates", "");
     options.observer.step = [&](const StepReport& report) {
         progress.update(report.batch, report.batches,
@@ -249,9 +251,15 @@ int train_once(const TrainArguments& arguments, const Invocation& invocation) {
     options.folder = arguments.folder;
     options.resume = arguments.resume;
     options.stop = [] { return int(asked_to_stop); };
+    options.observer.note = print_note;  // of the other ranks: that they wait for rank 0
     if (speaks) options.observer = observer_of(display);
     const TrainOutcome outcome = train(arguments.recipe, options, world);
     const int status = outcome.stopped_by != 0 ? 128 + outcome.stopped_by : 0;
+    if (status != 0 && outcome.steps == 0) {
+        print_error("stopped while rank {} of {} waited for the others; nothing was trained\n",
+                    world.rank, world.world);
+        return status;
+    }
     if (!speaks) return status;
     if (status != 0) {
         print_error("stopped and saved; go on with: cait train --resume {}\n", arguments.folder);

@@ -240,8 +240,11 @@ void print_study(const TrainArguments& arguments, const SeedStudy& study) {
 }  // namespace
 
 void train_seeds(const TrainArguments& arguments, const Invocation& invocation) {
-    if (world_from_environment().world > 1)
-        throw UsageError("train: --seeds starts its runs itself: give --nproc instead of torchrun");
+    if (const WorldInfo world = world_from_environment(); world.world > 1)
+        throw UsageError(
+            fmt::format("train: --seeds starts its runs itself: expected one process, found {} by "
+                        "{}; give --nproc instead",
+                        world.world, world.counted_by));
     for (const std::string& uri : arguments.tests) open_data(uri, Split::val);  // before the work
     const std::vector<Seed> seeds = open_study(arguments);
     print_notes(arguments.notes);

@@ -89,7 +89,9 @@ struct TrainObserver {
 };
 
 struct TrainOutcome {
-    int stopped_by = 0;          // the signal, 0 when the run is complete
+    // The signal, 0 when the run is complete. With 0 steps: it came while the processes waited for
+    // each other, and nothing was written.
+    int stopped_by = 0;
     std::optional<double> best;  // by what save.best names; its negative where lower is better
     // Of the validation: the final epoch, and the best one, which was chosen on the validation
     // data.
@@ -101,8 +103,6 @@ struct TrainOutcome {
     std::string collapse;    // why the features have collapsed, in words; empty: they have not
 };
 
-struct TrainRequest {
-    std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
 // Several steps in a row were not finite. The last good checkpoint is intact.
 class Diverged : public Error {
 public:
@@ -110,18 +110,21 @@ public:
     using Error::Error;
 };
 
+struct TrainRequest {
+    std::string recipe = "small";  // a name that `cait train --list` shows, or a .toml file
     // Keys of the recipe with their values, as --set takes them: {"data.train", "folder:photos"}.
     SettingList settings = {};
     std::filesystem::path folder = {};  // of the run: new, or with resume one that is there
     bool resume = false;                // by the folder's own recipe; `recipe` is not read
-    // Asked after every step: a signal number when the run is to save and stop, else 0.
+    // Asked after every step, and while the processes wait for each other: a signal number when the
+    // run is to save and stop, else 0.
     std::function<int()> stop = [] { return 0; };
     TrainObserver observer = {};
 };
 
 // What `cait train` does: trains, evaluates, and leaves best.safetensors, report.html and the rest
-// in the folder. A process that torchrun or mpirun started takes its part of the run. Throws
-// UsageError for a recipe that makes no sense, Error for data, disks and divergence.
+// in the folder. A process that torchrun, mpirun or srun started takes its part of the run. Throws
+// UsageError for a recipe that makes no sense, Error for data and disks, Diverged.
 TrainOutcome train(const TrainRequest& request);
 
 }  // namespace cait

@@ -395,8 +395,17 @@ TrainOutcome train(const Recipe& recipe, const TrainOptions& options, const Worl
     ProcessGroupOptions group_options;
     group_options.device = usable_device(recipe.train.device, "train.device");
     group_options.resume = "cait train --resume " + options.folder.string();
-    ProcessGroup group(world, group_options);
-    return TrainingRun(recipe, options, group).run();
+    group_options.waiting.note = options.observer.note;
+    group_options.waiting.stop = options.stop;
+    std::optional<ProcessGroup> group;
+    try {
+        group.emplace(world, group_options);
+    } catch (const StoppedWaiting& stopped) {
+        TrainOutcome outcome;
+        outcome.stopped_by = stopped.signal();
+        return outcome;
+    }
+    return TrainingRun(recipe, options, *group).run();
 }
 
 }  // namespace cait

@@ -14,7 +14,8 @@ namespace cait {
 struct TrainOptions {
     std::filesystem::path folder;
     bool resume = false;
-    // Asked after every step: a signal number when the run is to save and stop, else 0.
+    // Asked after every step, and while the processes wait for each other: a signal number when the
+    // run is to save and stop, else 0.
     std::function<int()> stop = [] { return 0; };
     TrainObserver observer;
 };

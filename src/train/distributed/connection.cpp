@@ -17,6 +17,7 @@
 
 #include "cait/error.h"
 #include "train/distributed/network.h"
+#include "train/distributed/rendezvous.h"
 
 // LibTorch's header needs Gloo's own headers (Debian: libgloo-dev), which not every LibTorch
 // brings.
@@ -169,33 +170,27 @@ ProcessGroup::Connection::~Connection() {
 }
 
 void ProcessGroup::Connection::open_store() {
+    const auto limit = options_.heartbeat.join;
+    if (world_.rank > 0) world_.port = find_rank_zero(world_, options_.waiting, limit);
     const std::string place = fmt::format("{}:{}", world_.address, world_.port);
     c10d::TCPStoreOptions options;
     options.port = std::uint16_t(world_.port);
     options.isServer = world_.rank == 0;
     options.waitWorkers = false;  // the heartbeat sees who is missing, and says so
-    options.timeout = options_.heartbeat.join;
-    const auto nobody = [&](const std::string& reason) {
-        return Error(
-            fmt::format("rank {} of {}: MASTER_ADDR, MASTER_PORT: expected rank 0 at {} within {} "
-                        "s, found nobody: {}",
-                        world_.rank, world_.world, place,
-                        double(options_.heartbeat.join.count()) / 1000, reason));
-    };
-    if (world_.rank > 0) {
-        const std::string problem =
-            wait_for_listener(world_.address, world_.port, options_.heartbeat.join);
-        if (!problem.empty()) throw nobody(problem);
-    }
+    options.timeout = limit;
     try {
         const ListenLocally locally(is_loopback(world_.address));
         wires_->store = c10::make_intrusive<c10d::TCPStore>(world_.address, options);
+        world_.port = wires_->store->getPort();
         wires_->heartbeat = std::make_unique<Heartbeat>(world_, options_.heartbeat);
     } catch (const std::exception& error) {
-        if (world_.rank > 0) throw nobody(plain_reason(error));
-        throw Error(fmt::format("rank 0 of {}: MASTER_PORT: expected a free port, found {}: {}",
-                                world_.world, place, plain_reason(error)));
+        const std::string expected = world_.rank > 0
+                                         ? "MASTER_ADDR, MASTER_PORT: expected rank 0 at"
+                                         : "MASTER_PORT: expected a free port, found";
+        throw Error(fmt::format("rank {} of {}: {} {}: {}", world_.rank, world_.world, expected,
+                                place, plain_reason(error)));
     }
+    if (world_.rank == 0 && world_.agent) publish_port(world_, options_.waiting, limit);
     compare_worlds();
 }
 
@@ -233,8 +228,13 @@ void ProcessGroup::Connection::open_back_end() {
             promise.set_exception(std::current_exception());
         }
     }).detach();
-    while (made.wait_for(kLook) != std::future_status::ready)
+    Waiting waiting(options_.waiting, options_.heartbeat.join,
+                    fmt::format("{} waits for the other ranks to join at {}:{}", rank_text(world_),
+                                world_.address, world_.port));
+    while (made.wait_for(kLook) != std::future_status::ready) {
         if (const auto who = wires_->heartbeat->verdict()) fail(*who, "start", "no connection");
+        waiting.look();
+    }
     try {
         wires_->back_end = made.get();
     } catch (const Error&) {

@@ -13,8 +13,8 @@
 #include <set>
 
 #include "cait/error.h"
-#include "system/cpu_limit.h"
 #include "system/child_process.h"
+#include "system/cpu_limit.h"
 #include "train/distributed/network.h"
 
 namespace cait {
@@ -70,7 +70,9 @@ ChildProcess::Options child_options(int rank, int n, int port, const sigset_t& s
                                                   {"LOCAL_RANK", std::to_string(rank)},
                                                   {"LOCAL_WORLD_SIZE", std::to_string(n)},
                                                   {"MASTER_ADDR", "127.0.0.1"},
-                                                  {"MASTER_PORT", std::to_string(port)}},
+                                                  {"MASTER_PORT", std::to_string(port)},
+                                                  // Under a torchrun, its store is not for these.
+                                                  {"TORCHELASTIC_USE_AGENT_STORE", "False"}},
                                   .silent = rank != 0,
                                   .signals = signals};
     if (std::getenv("OMP_NUM_THREADS") == nullptr)
@@ -126,8 +128,11 @@ private:
         const ChildProcess& child = children_[rank];
         if (child.code() == 0) return;
         const bool crashed = child.was_killed();
+        // One that obeyed a signal has no error: rank 0 says for all that the run was stopped.
+        const bool obeyed = !crashed && child.code() > 128;
+        const std::size_t count = crashed ? kLinesOfACrash : obeyed ? 0 : 1;
         // An error is one line; several ranks often have the same to say.
-        for (const std::string& line : last_lines(child.error_text(), crashed ? kLinesOfACrash : 1))
+        for (const std::string& line : last_lines(child.error_text(), count))
             if (said_.insert(line).second) options_.report(fmt::format("rank {}: {}", rank, line));
         if (crashed && !killed_the_rest_)
             options_.report(fmt::format("rank {} of {} was ended by signal {} ({})", rank,

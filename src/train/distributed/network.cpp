@@ -11,28 +11,12 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <thread>
 
 #include "cait/error.h"
 
 namespace cait {
 
 namespace {
-
-class Socket {
-public:
-    Socket(int family, int type) : handle_(::socket(family, type | SOCK_CLOEXEC, 0)) {}
-    ~Socket() {
-        if (handle_ >= 0) ::close(handle_);
-    }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-
-    int handle() const { return handle_; }
-
-private:
-    int handle_;
-};
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
@@ -47,9 +31,8 @@ Addresses resolve(const std::string& host, int port, int type, std::string& prob
 }
 
 // 0, or why not.
-int try_to_connect(const addrinfo& address) {
+int try_to_connect(const Socket& socket, const addrinfo& address) {
     constexpr int kPatienceMilliseconds = 2000;
-    const Socket socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK);
     if (socket.handle() < 0) return errno;
     if (::connect(socket.handle(), address.ai_addr, address.ai_addrlen) == 0) return 0;
     if (errno != EINPROGRESS) return errno;
@@ -62,6 +45,12 @@ int try_to_connect(const addrinfo& address) {
 }
 
 }  // namespace
+
+Socket::Socket(int family, int type) : handle_(::socket(family, type | SOCK_CLOEXEC, 0)) {}
+
+Socket::~Socket() {
+    if (handle_ >= 0) ::close(handle_);
+}
 
 int free_port() {
     const Socket socket(AF_INET, SOCK_STREAM);
@@ -95,19 +84,15 @@ std::string address_towards(const std::string& host, int port) {
     return "";
 }
 
-std::string wait_for_listener(const std::string& host, int port, std::chrono::milliseconds limit) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    for (;;) {
-        std::string problem;
-        const Addresses list = resolve(host, port, SOCK_STREAM, problem);
-        for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
-            const int reason = try_to_connect(*entry);
-            if (reason == 0) return "";
-            problem = std::strerror(reason);
-        }
-        if (std::chrono::steady_clock::now() > deadline) return problem;
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+std::optional<Socket> connect_to(const std::string& host, int port, std::string& problem) {
+    const Addresses list = resolve(host, port, SOCK_STREAM, problem);
+    for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
+        Socket socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK);
+        const int reason = try_to_connect(socket, *entry);
+        if (reason == 0) return socket;
+        problem = std::strerror(reason);
     }
+    return std::nullopt;
 }
 
 bool is_loopback(const std::string& host) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "train/distributed/heartbeat.h"
+#include "train/distributed/rendezvous.h"
 #include "train/distributed/world.h"
 
 namespace cait {
@@ -19,6 +20,7 @@ struct ProcessGroupOptions {
     HeartbeatOptions heartbeat{};
     // How to go on after a rank was lost: "cait train --resume runs/x". Ends the error's line.
     std::string resume{};
+    WaitingOptions waiting{};  // for the others, at the start
 };
 
 // Every function that speaks to other ranks is called by all of them, in the same order, from one
@@ -26,7 +28,8 @@ struct ProcessGroupOptions {
 // call.
 class ProcessGroup {
 public:
-    // Waits until all ranks are there. Throws Error when they are not within `heartbeat.join`.
+    // Waits until all ranks are there. Throws Error when they are not within `heartbeat.join`,
+    // StoppedWaiting when `waiting.stop` ends it before.
     explicit ProcessGroup(const WorldInfo& world = {}, const ProcessGroupOptions& options = {});
     ~ProcessGroup();
     ProcessGroup(const ProcessGroup&) = delete;

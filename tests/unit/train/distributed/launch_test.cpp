@@ -55,6 +55,14 @@ TEST_F(Launch, TellsEachProcessWhoItIs) {
     EXPECT_THAT(said_, ElementsAre());
 }
 
+// In a script that torchrun started, say.
+TEST_F(Launch, KeepsProcessesFromTheStoreOfAnotherLauncher) {
+    ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    EXPECT_EQ(run(1, "echo $TORCHELASTIC_USE_AGENT_STORE > $RANK"), 0);
+    ::unsetenv("TORCHELASTIC_USE_AGENT_STORE");
+    EXPECT_EQ(text("0"), "False\n");
+}
+
 TEST_F(Launch, KeepsANumberOfThreadsThatWasChosen) {
     ::setenv("OMP_NUM_THREADS", "5", 1);
     EXPECT_EQ(run(2, "echo $OMP_NUM_THREADS > $RANK"), 0);

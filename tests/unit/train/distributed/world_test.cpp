@@ -77,6 +77,76 @@ TEST(World, PrefersTheVariablesOfTorchrun) {
     EXPECT_EQ(info.world, 2);
 }
 
+TEST(World, ReadsWhatSlurmWrites) {
+    // The step's tasks, not the job's.
+    const WorldInfo info = world({{"SLURM_PROCID", "1"},
+                                  {"SLURM_LOCALID", "1"},
+                                  {"SLURM_STEP_NUM_TASKS", "2"},
+                                  {"SLURM_NTASKS", "4"},
+                                  {"SLURM_STEP_NUM_NODES", "1"},
+                                  {"SLURM_NNODES", "2"},
+                                  {"SLURM_JOB_ID", "2004"},
+                                  {"SLURM_STEP_ID", "3"}});
+    EXPECT_EQ(info.rank, 1);
+    EXPECT_EQ(info.world, 2);
+    EXPECT_EQ(info.local_rank, 1);
+    EXPECT_EQ(info.counted_by, "SLURM_STEP_NUM_TASKS");
+    EXPECT_EQ(info.port, 10043);
+    const std::map<std::string, std::string> job = {
+        {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "1"}};
+    EXPECT_EQ(world(job).world, 4);
+    EXPECT_EQ(world(job).port, 29500);
+    // In a batch script and behind salloc there are no tasks.
+    EXPECT_EQ(world({{"SLURM_NTASKS", "4"}}).world, 1);
+    EXPECT_EQ(world({{"SLURM_PROCID", "0"}}).world, 1);
+}
+
+TEST(World, AsksForAnAddressWhereSlurmHasSeveralMachines) {
+    std::map<std::string, std::string> variables = {
+        {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "2"}};
+    EXPECT_EQ(complaint(variables),
+              "environment variable MASTER_ADDR: expected the name or address of rank 0's machine "
+              "because SLURM_NNODES is 2, found nothing");
+    variables["MASTER_ADDR"] = "node-a";
+    variables["MASTER_PORT"] = "4711";
+    variables["SLURM_JOB_ID"] = "7";
+    EXPECT_EQ(world(variables).address, "node-a");
+    EXPECT_EQ(world(variables).port, 4711);
+}
+
+TEST(World, PrefersTheVariablesOfTorchrunToThoseOfSlurm) {
+    const WorldInfo info = world({{"RANK", "0"},
+                                  {"WORLD_SIZE", "2"},
+                                  {"SLURM_PROCID", "3"},
+                                  {"SLURM_NTASKS", "4"},
+                                  {"SLURM_NNODES", "2"}});
+    EXPECT_EQ(info.rank, 0);
+    EXPECT_EQ(info.world, 2);
+}
+
+TEST(World, LeavesThePortToAnAgentThatHasIt) {
+    std::map<std::string, std::string> variables = {{"RANK", "1"},
+                                                    {"WORLD_SIZE", "2"},
+                                                    {"LOCAL_WORLD_SIZE", "1"},
+                                                    {"MASTER_ADDR", "node-a"},
+                                                    {"MASTER_PORT", "4711"},
+                                                    {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                                    {"TORCHELASTIC_RUN_ID", "run"},
+                                                    {"TORCHELASTIC_RESTART_COUNT", "3"}};
+    const WorldInfo info = world(variables);
+    ASSERT_TRUE(info.agent);
+    EXPECT_EQ(info.agent->address, "node-a");
+    EXPECT_EQ(info.agent->port, 4711);
+    EXPECT_EQ(info.agent->key, "cait/run/3/port");
+    EXPECT_EQ(info.address, "node-a");
+    EXPECT_EQ(info.port, 0);
+    variables["LOCAL_WORLD_SIZE"] = "2";  // all on this machine, whatever its name resolves to
+    EXPECT_EQ(world(variables).address, "127.0.0.1");
+    variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+    EXPECT_FALSE(world(variables).agent);
+    EXPECT_EQ(world(variables).port, 4711);
+}
+
 TEST(World, NamesTheVariableThatIsWrong) {
     using testing::HasSubstr;
     EXPECT_EQ(complaint({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
