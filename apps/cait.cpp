@@ -98,9 +98,6 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 int run_and_report(int argc, char** argv) {
     try {
         return run(argc, argv);
-    } catch (const cait::Diverged& error) {
-        print_error("cait: {}\n", error.what());
-        return cait::Diverged::kExitCode;
     } catch (const cait::Error& error) {
         print_error("cait: {}\n", error.what());
         return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;
