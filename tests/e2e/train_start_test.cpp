@@ -146,22 +146,22 @@ TEST_F(TrainStart, AShortRunShortensItsWarmUpAndAnotherRateMovesNothingElse) {
     EXPECT_THAT(print.out, HasSubstr("\nmin_lr = 1e-05\n"));
 }
 
-// 1e-3 for 256 images is 3.1e-5 for 8; the ends stay unless they are to go with it.
+// 1e-3 for 80 images is 1e-4 for 8; the ends stay unless they are to go with it.
 TEST_F(TrainStart, TheHeaderHasTheRatesOfTheBatch) {
     const Words words{"--epochs", "1",
-                      "--set",    "optim.lr_batch=256",
+                      "--set",    "optim.lr_batch=80",
                       "--lr",     "1e-3",
                       "--set",    "schedule.warmup=0.5",
                       "--set",    "schedule.warmup_lr=1e-6"};
     const Finished fixed = cait(recipe("fixed", words));
     ASSERT_EQ(fixed.status, 0) << fixed.err;
-    EXPECT_THAT(fixed.out, HasSubstr("learning rate up to 3.12e-05, from 1e-06, to 1e-05\n"));
+    EXPECT_THAT(fixed.out, HasSubstr("learning rate up to 0.0001, from 1e-06, to 1e-05\n"));
     Words more = words;
     more.insert(more.end(), {"--set", "schedule.scale_ends=true"});
     const Finished scaled = cait(recipe("scaled", more));
-    EXPECT_THAT(scaled.out, HasSubstr("up to 3.12e-05, from 3.12e-08, to 3.12e-07\n"));
+    EXPECT_THAT(scaled.out, HasSubstr("up to 0.0001, from 1e-07, to 1e-06\n"));
     more = words;
-    more.insert(more.end(), {"--lr", "1e-4"});
+    more.insert(more.end(), {"--lr", "5e-5"});
     EXPECT_THAT(cait(recipe("rising", more)).err,
                 HasSubstr("the learning rate ends above its peak"));
 }
