@@ -37,11 +37,14 @@ std::optional<std::int64_t> rows_of(const ExpectedTensor& wanted, const TensorsB
     return std::nullopt;
 }
 
-// Class and distillation tokens may have taken in their positions.
+// A head may be for any number of classes; class and distillation tokens may have taken in their
+// positions.
 bool has_shape(const ExpectedTensor& wanted, const Shape& found) {
+    Shape shape = wanted.shape;
+    if (wanted.kind == Kind::class_axis0 && found.rank() > 0) shape[0] = found[0];
     const std::int64_t prefix = wanted.prefix_in_tokens ? wanted.prefix_tokens : 0;
-    return same_but_ones(wanted.shape, found) ||
-           (prefix > 0 && found.count() == wanted.shape.count() - prefix * wanted.shape[-1]);
+    return same_but_ones(shape, found) ||
+           (prefix > 0 && found.count() == shape.count() - prefix * shape[-1]);
 }
 
 bool is_known(const std::string& name, const std::set<std::string>& wanted,
@@ -84,22 +87,6 @@ bool shares_names(const WeightFile& file, const ModelSpec& spec) {
         record(spec).params, [&](const ParamSpec& param) { return tensors.contains(param.name); });
 }
 
-// Whether the model has tensors for each class by itself and the file has not: no graph of a
-// million classes is recorded because a head claims them.
-bool lacks_rows(const WeightFile& file, const ModelSpec& spec) {
-    const std::vector<ExpectedTensor> expected = expected_tensors(record(spec));
-    const auto row = std::ranges::find(expected, Kind::class_row, &ExpectedTensor::kind);
-    return row != expected.end() && !tensors_by_name(file, spec).contains(row->name);
-}
-
-bool fits_preset(const WeightFile& file, const std::string& name) {
-    const ModelSpec spec = configure(name);
-    if (lacks_rows(file, spec)) return false;
-    const auto classes = classes_in(file, spec);
-    if (!classes || *classes == spec.architecture->common().classes) return fits(file, spec);
-    return fits(file, configure(name, {{"classes", std::to_string(*classes)}}));
-}
-
 }  // namespace
 
 TensorsByName tensors_by_name(const WeightFile& file, const ModelSpec& spec) {
@@ -125,7 +112,7 @@ std::vector<std::string> fitting_models(const WeightFile& file) {
     for (const Family& family : families()) {
         if (!shares_names(file, configure(family.presets.front().name))) continue;
         for (const Preset& preset : family.presets)
-            if (fits_preset(file, preset.name)) names.push_back(preset.name);
+            if (fits(file, configure(preset.name))) names.push_back(preset.name);
     }
     return names;
 }

@@ -21,7 +21,7 @@ std::map<std::string, const Tensor*> tensors_by_name(const WeightFile& file, con
 std::optional<std::int64_t> classes_in(const WeightFile& file, const ModelSpec& spec);
 
 // The presets whose parameters these are, all of them and no others, in the order of the catalogue.
-// Any number of classes fits, and so does a file without a class head. Reads no weights.
+// A class head of any size fits, and so does a file without one. Reads no weights.
 std::vector<std::string> fitting_models(const WeightFile& file);
 
 }  // namespace cait
