@@ -93,13 +93,6 @@ TEST_F(TrainSeeds, WhatIsFinishedIsNotTrainedAgain) {
     EXPECT_EQ(state("alone"), state("study/seed-1"));
 }
 
-TEST_F(TrainSeeds, ASeedThatFailsEndsTheStudyAndSaysHowToGoOn) {
-    const Finished run = cait(seeds(2, {"--lr", "1000"}));
-    EXPECT_EQ(run.status, 1);
-    EXPECT_THAT(run.out, AllOf(HasSubstr("seed 0 (1 of 2)"), Not(HasSubstr("seed 1 ("))));
-    EXPECT_THAT(run.err, HasSubstr("go on with all seeds: cait train --resume " + path("study")));
-}
-
 TEST_F(TrainSeeds, RefusesWhatWouldMixRecipes) {
     ASSERT_EQ(cait(seeds(1)).status, 0);
     expect_refused(cait(seeds(2, {"--set", "optim.weight_decay=0.3"})), 2,
