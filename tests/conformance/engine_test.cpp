@@ -91,27 +91,20 @@ TEST_P(Engine, BatchAndThreadsDoNotChangeABit) {
     }
 }
 
-TEST_P(Engine, Bfloat16IsClose) {
-    const ModelSpec model = spec(false);
-    const Graph graph = record(model);
-    const WeightMap weights = test::lively_weights(graph);
-    const Tensor images = test::random_images(model, 2);
-    const Outputs expected = run_reference(graph, images, weights);
-    const engine::Plan plan(graph, weights, {.format = kernels::Format::bf16, .threads = 2});
-    const Outputs found = run_plan(plan, images, 0, 2);
-    test::expect_close(found.at("logits"), expected.at("logits"), 0.1, "logits");
-}
-
 // Small models have few values in a row, so that whole numbers cost them more than real ones.
-TEST_P(Engine, Int8IsClose) {
+TEST_P(Engine, NarrowFormatsAreClose) {
     const ModelSpec model = spec(false);
     const Graph graph = record(model);
     const WeightMap weights = test::lively_weights(graph);
     const Tensor images = test::random_images(model, 2);
     const Outputs expected = run_reference(graph, images, weights);
-    const engine::Plan plan(graph, weights, {.format = kernels::Format::s8, .threads = 2});
-    const Outputs found = run_plan(plan, images, 0, 2);
-    test::expect_close(found.at("logits"), expected.at("logits"), 0.2, "logits");
+    for (const auto& [format, tolerance] :
+         {std::pair(kernels::Format::bf16, 0.1), std::pair(kernels::Format::s8, 0.2)}) {
+        const engine::Plan plan(graph, weights, {.format = format, .threads = 2});
+        const Outputs found = run_plan(plan, images, 0, 2);
+        test::expect_close(found.at("logits"), expected.at("logits"), tolerance,
+                           kernels::row_of(format).name);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Engine, testing::ValuesIn(test::small_presets()),

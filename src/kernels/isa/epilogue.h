@@ -115,4 +115,42 @@ inline void finish_block(const Epilogue& e, Index row, Index rows, Index column,
     });
 }
 
+// Some rows of a product and one packed panel of its columns, and where their sums go.
+constexpr Index kPanelColumns = 32;
+struct PanelOfSums {
+    Index row, rows;
+    Index panel;    // of the packed matrix
+    Index columns;  // that exist in c
+    float* c;
+    Index c_ld;
+    bool in_scratch;  // c has room for whole panels and any rows of a block
+};
+
+// Calls multiply(PanelOfSums) for the panels of each block of sums, and finishes the block. Before
+// the first panel of some rows, start(row, rows) is called.
+template <class Start, class Multiply>
+[[gnu::always_inline]] inline void for_panels(const ProductArgs& args, const Start& start,
+                                              const Multiply& multiply) {
+    const bool in_scratch = args.epilogue != nullptr && !args.accumulate;
+    for (Index row = 0; row < args.m; row += kBlockRows) {
+        const Index rows = args.m - row < kBlockRows ? args.m - row : kBlockRows;
+        start(row, rows);
+        for (Index begin = 0; begin < args.n; begin += kBlockColumns) {
+            const Index left = args.n - begin;
+            const Index columns = left < kBlockColumns ? left : kBlockColumns;
+            float* c =
+                in_scratch ? static_cast<float*>(args.scratch) : args.c + row * args.c_ld + begin;
+            const Index c_ld = in_scratch ? kBlockColumns : args.c_ld;
+            for (Index column = 0; column < columns; column += kPanelColumns) {
+                const Index rest = columns - column;
+                multiply(PanelOfSums{
+                    row, rows, (args.column_begin + begin + column) / kPanelColumns,
+                    rest < kPanelColumns ? rest : kPanelColumns, c + column, c_ld, in_scratch});
+            }
+            if (args.epilogue != nullptr)
+                finish_block(*args.epilogue, row, rows, begin, columns, c, c_ld);
+        }
+    }
+}
+
 }  // namespace cait::kernels::CAIT_KERNEL_ISA

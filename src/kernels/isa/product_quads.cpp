@@ -9,10 +9,9 @@ namespace cait::kernels::CAIT_KERNEL_ISA {
 
 namespace {
 
-constexpr Index kQuadPanel = 32;    // columns
 constexpr Index kQuadDepth = 64;    // of k in a step
 constexpr Index kHalfBytes = 1024;  // 16 columns of a step
-constexpr Index kSumBytes = kQuadPanel * 4;
+constexpr Index kSumBytes = kPanelColumns * 4;
 constexpr Index kQuadStep = kSumBytes + 2 * kHalfBytes;
 
 [[gnu::always_inline]] inline Index quad_panel_bytes(Index rows) {
@@ -44,7 +43,7 @@ void pack_quad_column(const PackSource& s, Index column, std::byte* panel) {
         }
     }
     const ByteScale scale = byte_scale(largest(greatest), sum(finite));
-    const Index at = column % kQuadPanel;
+    const Index at = column % kPanelColumns;
     std::memcpy(panel + at * 4, &scale.scale, 4);
     std::byte* step = panel + kSumBytes;
     for (Index k = 0; k < s.rows; k += kQuadDepth, step += kQuadStep) {
@@ -186,9 +185,9 @@ LeftBlock left_block(const std::uint8_t* a, Index a_ld, Index rows, Index k, std
 }
 
 // The sum over the steps of k of what each one starts with.
-void add_quad_starts(const std::byte* b, Index k, std::int32_t (&start)[kQuadPanel]) {
+void add_quad_starts(const std::byte* b, Index k, std::int32_t (&start)[kPanelColumns]) {
     for (Index done = 0; done < k; done += kQuadDepth, b += kQuadStep)
-        for (Index c = 0; c < kQuadPanel; ++c) {
+        for (Index c = 0; c < kPanelColumns; ++c) {
             std::int32_t sums;
             std::memcpy(&sums, b + c * 4, sizeof sums);
             start[c] += sums;
@@ -198,7 +197,7 @@ void add_quad_starts(const std::byte* b, Index k, std::int32_t (&start)[kQuadPan
 }  // namespace
 
 Index quad_bytes(Index rows, Index columns) {
-    return round_up(columns, kQuadPanel) / kQuadPanel * quad_panel_bytes(rows);
+    return round_up(columns, kPanelColumns) / kPanelColumns * quad_panel_bytes(rows);
 }
 
 void pack_quads(const PackSource& source, void* packed) {
@@ -208,40 +207,29 @@ void pack_quads(const PackSource& source, void* packed) {
         for (Index column = 0; column < source.columns; ++column)
             pack_quad_column<T>(source, column,
                                 static_cast<std::byte*>(packed) +
-                                    column / kQuadPanel * quad_panel_bytes(source.rows));
+                                    column / kPanelColumns * quad_panel_bytes(source.rows));
     });
 }
 
 void multiply_quads(const ProductArgs& args) {
     auto* block_memory = static_cast<std::byte*>(args.scratch) + kBlockRows * kBlockColumns * 4;
-    const bool through_scratch = args.epilogue != nullptr && !args.accumulate;
-    for (Index row = 0; row < args.m; row += kBlockRows) {
-        const Index rows = args.m - row < kBlockRows ? args.m - row : kBlockRows;
-        const auto* a = static_cast<const std::uint8_t*>(args.a.data) + row * args.a.row_step;
-        const LeftBlock left_rows = left_block(a, args.a.row_step, rows, args.k, block_memory);
-        for (Index begin = 0; begin < args.n; begin += kBlockColumns) {
-            const Index left = args.n - begin;
-            const Index columns = left < kBlockColumns ? left : kBlockColumns;
-            float* c = through_scratch ? static_cast<float*>(args.scratch)
-                                       : args.c + row * args.c_ld + begin;
-            const Index c_ld = through_scratch ? kBlockColumns : args.c_ld;
-            for (Index column = 0; column < columns; column += kQuadPanel) {
-                const Index panel = (args.column_begin + begin + column) / kQuadPanel;
-                const std::byte* b = static_cast<const std::byte*>(args.b.data) +
-                                     panel * quad_panel_bytes(args.b.rows);
-                const std::byte* step = b + kSumBytes + args.k_begin / kQuadDepth * kQuadStep;
-                std::int32_t start[kQuadPanel] = {};
-                if (args.a.zero != 0) add_quad_starts(step, args.k, start);
-                const Index there = columns - column < kQuadPanel ? columns - column : kQuadPanel;
-                multiply_quad_square({rows, there, args.k, a + args.a.scale_at, args.a.row_step,
-                                      left_rows.data, left_rows.step, step,
-                                      reinterpret_cast<const float*>(b), start, c + column, c_ld,
-                                      args.accumulate});
-            }
-            if (args.epilogue != nullptr)
-                finish_block(*args.epilogue, row, rows, begin, columns, c, c_ld);
-        }
-    }
+    const std::uint8_t* a = nullptr;
+    LeftBlock left_rows{};
+    const auto start_rows = [&](Index row, Index rows) {
+        a = static_cast<const std::uint8_t*>(args.a.data) + row * args.a.row_step;
+        left_rows = left_block(a, args.a.row_step, rows, args.k, block_memory);
+    };
+    for_panels(args, start_rows, [&](const PanelOfSums& p) {
+        const std::byte* b =
+            static_cast<const std::byte*>(args.b.data) + p.panel * quad_panel_bytes(args.b.rows);
+        const std::byte* step = b + kSumBytes + args.k_begin / kQuadDepth * kQuadStep;
+        std::int32_t start[kPanelColumns] = {};
+        if (args.a.zero != 0) add_quad_starts(step, args.k, start);
+        multiply_quad_square({p.rows, p.columns, args.k, a + args.a.scale_at, args.a.row_step,
+                              left_rows.data, left_rows.step, step,
+                              reinterpret_cast<const float*>(b), start, p.c, p.c_ld,
+                              args.accumulate});
+    });
 }
 
 }  // namespace cait::kernels::CAIT_KERNEL_ISA

@@ -10,7 +10,6 @@ namespace cait::kernels::CAIT_KERNEL_ISA {
 
 namespace {
 
-constexpr Index kPanel = 32;                  // columns of a packed panel
 constexpr Index kStepBytes = 2 * kTileBytes;  // of one step of 32 along k of a panel
 
 // Up to 32 rows and one panel of the result, whole in memory at c.
@@ -132,9 +131,9 @@ void multiply_pairs_square(const Square& s) {
 }
 
 void multiply_square(PairRegisters&, const Square& s) {
-    constexpr int kVectors = kPanel / kWidth;
+    constexpr int kVectors = kPanelColumns / kWidth;
     // Of a panel that ends early, registers without a column are left out: a head has 48.
-    if (s.columns <= kPanel / 2)
+    if (s.columns <= kPanelColumns / 2)
         multiply_pairs_square<kVectors / 2>(s);
     else
         multiply_pairs_square<kVectors>(s);
@@ -143,10 +142,11 @@ void multiply_square(PairRegisters&, const Square& s) {
 // A square that does not lie whole in c: through a copy.
 template <class Engine>
 void multiply_edge(Engine& engine, const Square& s) {
-    float whole[32 * kPanel];
+    float whole[32 * kPanelColumns];
     const auto each = [&](const auto& work) {
         for (Index r = 0; r < s.rows; ++r)
-            for (Index c = 0; c < s.columns; ++c) work(whole[r * kPanel + c], s.c[r * s.c_ld + c]);
+            for (Index c = 0; c < s.columns; ++c)
+                work(whole[r * kPanelColumns + c], s.c[r * s.c_ld + c]);
     };
     if (s.accumulate) {
         std::memset(whole, 0, sizeof whole);
@@ -154,7 +154,7 @@ void multiply_edge(Engine& engine, const Square& s) {
     }
     Square inside = s;
     inside.c = whole;
-    inside.c_ld = kPanel;
+    inside.c_ld = kPanelColumns;
     multiply_square(engine, inside);
     each([](float& in, float& out) { out = in; });
 }
@@ -165,36 +165,23 @@ template <class Engine>
 void multiply_with(Engine& engine, const ProductArgs& args) {
     const auto* a = static_cast<const BFloat16*>(args.a.data);
     const Index all_steps = (args.b.rows + 31) / 32;
-    const bool through_scratch = args.epilogue != nullptr && !args.accumulate;
-    for (Index row = 0; row < args.m; row += kBlockRows) {
-        const Index rows = args.m - row < kBlockRows ? args.m - row : kBlockRows;
-        for (Index begin = 0; begin < args.n; begin += kBlockColumns) {
-            const Index left = args.n - begin;
-            const Index columns = left < kBlockColumns ? left : kBlockColumns;
-            float* c = through_scratch ? static_cast<float*>(args.scratch)
-                                       : args.c + row * args.c_ld + begin;
-            const Index c_ld = through_scratch ? kBlockColumns : args.c_ld;
-            for (Index column = 0; column < columns; column += kPanel) {
-                const Index panel = (args.column_begin + begin + column) / kPanel;
-                const Square square{rows,
-                                    columns - column < kPanel ? columns - column : kPanel,
-                                    args.k,
-                                    a + row * args.a.row_step,
-                                    args.a.row_step,
-                                    static_cast<const std::byte*>(args.b.data) +
-                                        (panel * all_steps + args.k_begin / 32) * kStepBytes,
-                                    c + column,
-                                    c_ld,
-                                    args.accumulate};
-                if (through_scratch || (square.columns == kPanel && rows % kTileRows == 0))
-                    multiply_square(engine, square);
-                else
-                    multiply_edge(engine, square);
-            }
-            if (args.epilogue != nullptr)
-                finish_block(*args.epilogue, row, rows, begin, columns, c, c_ld);
-        }
-    }
+    const auto nothing = [](Index, Index) {};
+    for_panels(args, nothing, [&](const PanelOfSums& p) {
+        const Square square{p.rows,
+                            p.columns,
+                            args.k,
+                            a + p.row * args.a.row_step,
+                            args.a.row_step,
+                            static_cast<const std::byte*>(args.b.data) +
+                                (p.panel * all_steps + args.k_begin / 32) * kStepBytes,
+                            p.c,
+                            p.c_ld,
+                            args.accumulate};
+        if (p.in_scratch || (p.columns == kPanelColumns && p.rows % kTileRows == 0))
+            multiply_square(engine, square);
+        else
+            multiply_edge(engine, square);
+    });
 }
 
 }  // namespace
