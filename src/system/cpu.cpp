@@ -72,7 +72,8 @@ CpuFlags read_cpu_flags(const CpuReader& reader) {
                            {"avx512dq", bit(leaf7.ebx, 17)},
                            {"avx512bw", bit(leaf7.ebx, 30)},
                            {"avx512vl", bit(leaf7.ebx, 31)}};
-    const Flag bf16[] = {{"avx512_bf16", bit(leaf7_1.eax, 5)}};
+    const Flag bf16[] = {{"avx512_bf16", bit(leaf7_1.eax, 5)},
+                         {"avx512_vnni", bit(leaf7.ecx, 11)}};  // of the int8 products
     const std::pair<Isa, std::string> sets[] = {
         {Isa::avx2, obstacle(avx2, (saved & kYmm) == kYmm, "ymm")},
         {Isa::avx512, obstacle(avx512, (saved & kZmm) == kZmm, "zmm")},

@@ -12,8 +12,8 @@
 
 namespace cait {
 
-// Each includes those before it. avx2 has FMA; avx512 is F, BW, DQ and VL; amx multiplies bfloat16
-// tiles.
+// Each includes those before it. avx2 has FMA; avx512 is F, BW, DQ and VL; avx512_bf16 has VNNI;
+// amx multiplies bfloat16 tiles.
 enum class Isa { portable, avx2, avx512, avx512_bf16, amx };
 inline constexpr std::array kIsas = {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_bf16,
                                      Isa::amx};

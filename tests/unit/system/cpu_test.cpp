@@ -18,6 +18,7 @@ constexpr std::uint32_t one(int bit) { return 1U << bit; }
 constexpr std::uint32_t kFma = one(12), kOsXsave = one(27);
 constexpr std::uint32_t kAvx2 = one(5);
 constexpr std::uint32_t kAvx512 = one(16) | one(17) | one(30) | one(31);
+constexpr std::uint32_t kVnni = one(11);
 constexpr std::uint32_t kAmx = one(22) | one(24) | one(25);
 
 // Sapphire Rapids under Linux; a test takes away what it is about.
@@ -25,7 +26,7 @@ struct FakeMachine {
     std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidWords> leaves = {
         {{0, 0}, {.eax = 0x20}},
         {{1, 0}, {.ecx = kFma | kOsXsave}},
-        {{7, 0}, {.eax = 1, .ebx = kAvx2 | kAvx512, .edx = kAmx}},
+        {{7, 0}, {.eax = 1, .ebx = kAvx2 | kAvx512, .ecx = kVnni, .edx = kAmx}},
         {{7, 1}, {.eax = one(5)}},
         {{0x1D, 0}, {.eax = 1}},
         {{0x1D, 1}, {.eax = 1024U << 16 | 8192, .ebx = 8U << 16 | 64, .ecx = 16}}};
@@ -134,6 +135,10 @@ TEST(Cpu, EverySetNeedsAllItsFlagsAndTheOneBelow) {
     EXPECT_EQ(machine.flags().vectors, Isa::avx512);
     EXPECT_THAT(machine.flags().why_not[3], HasSubstr("avx512_bf16"));
     EXPECT_FALSE(machine.amx().usable);
+    machine = {};
+    machine.leaves[{7, 0}].ecx = 0;
+    EXPECT_EQ(machine.flags().vectors, Isa::avx512);
+    EXPECT_THAT(machine.flags().why_not[3], HasSubstr("avx512_vnni"));
     for (const auto& [bit, name] : {std::pair(16, "avx512f"), std::pair(17, "avx512dq"),
                                     std::pair(30, "avx512bw"), std::pair(31, "avx512vl")}) {
         machine = {};
