@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import build
+import once_passed
 import plant
 import scan
 import sites
@@ -19,6 +20,7 @@ from stages import say
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EQUIVALENT = ROOT / "scripts/mutate_equivalent.txt"
+ONCE_PASSED = ROOT / "scripts/mutate_once_passed.txt"
 
 
 class State:
@@ -68,14 +70,15 @@ def equivalents():
     return known
 
 
-def make(state, sequence, count, folder, jobs):
-    """Plants and builds; what does not compile gives way to the next of the sequence."""
+def make(state, sequence, always, count, folder, jobs):
+    """Plants and builds; what does not compile gives way to the next of the sequence. always: number → site, planted
+    whatever the sequence draws."""
     target = folder / "source"
     builder = build.Build(target, jobs)
     began = time.monotonic()
     for stage in ("changed files", "everything"):
         while True:
-            state.sites = plant.choose(sequence, count, set(state.data["dropped"]))
+            state.sites = {**plant.choose(sequence, count, set(state.data["dropped"]), always), **always}
             if state.data["built"]:
                 return builder.folder
             plant.copy(ROOT, target, state.sites, lambda text: scan.mask(text)[0])
@@ -85,6 +88,8 @@ def make(state, sequence, count, folder, jobs):
             bad = builder.ninja(builder.objects(state.sites) if stage == "changed files" else [], state.sites)
             if not bad:
                 break
+            if bad & set(always):
+                sys.exit(f"dev mutate: {ONCE_PASSED.name}: does not compile: {always[min(bad & set(always))].text()}")
             for number in sorted(bad):
                 say(f"does not compile, replaced: {state.sites[number].file}:{state.sites[number].line} "
                     f"{state.sites[number].text()}")
@@ -96,15 +101,15 @@ def make(state, sequence, count, folder, jobs):
     return builder.folder
 
 
-def report(state, known, folder):
-    """Prints the table, writes result.json; the summary comes last."""
+def report(state, known, always, folder):
+    """Prints the table, writes result.json; the summary comes last. `always` counts by itself: it is no sample."""
     rows = []
     for number, site in state.sites.items():
         result = state.data["results"].get(str(number), {"status": "equivalent"})
         reason = known.get((site.file, site.before, site.after))
         reaching = [name for name, entry in state.data["entries"].items() if number in entry["reached"]]
         rows.append({"number": number, "file": site.file, "line": site.line, "before": site.before,
-                     "after": site.after, **result, "reached_by": reaching})
+                     "after": site.after, **result, "reached_by": reaching, "once_passed": number in always})
         if reason:
             rows[-1].update(status="equivalent", reason=reason)
     for status in ("caught", "equivalent", "survived", "not reached"):
@@ -121,13 +126,16 @@ def report(state, known, folder):
                 names = row["reached_by"]
                 more = f" and {len(names) - 4} more" if len(names) > 4 else ""
                 print(f"      reached by {', '.join(names[:4])}{more}")
-    caught = sum(row["status"] == "caught" for row in rows)
-    equivalent = sum(row["status"] == "equivalent" for row in rows)
-    counted = len(rows) - equivalent
+    drawn = [row for row in rows if not row["once_passed"]]
+    caught = sum(row["status"] == "caught" for row in drawn)
+    equivalent = sum(row["status"] == "equivalent" for row in drawn)
+    counted = len(drawn) - equivalent
+    again = sum(row["status"] == "caught" for row in rows if row["once_passed"])
     key = state.data["key"]
     (folder / "result.json").write_text(json.dumps(
-        {"seed": key["seed"], "planted": len(rows), "caught": caught, "equivalent": equivalent,
+        {"seed": key["seed"], "planted": len(drawn), "caught": caught, "equivalent": equivalent,
          "seconds": state.data["seconds"], "bugs": rows}, indent=1, ensure_ascii=False) + "\n")
+    say(f"{again} of {len(rows) - len(drawn)} caught that the suite once let pass")
     struck = f"; {equivalent} equivalent not counted" if equivalent else ""
     print()
     say(f"{caught} of {counted} caught ({100 * caught / max(1, counted):.0f} %){struck}; seed {key['seed']}, "
@@ -150,16 +158,18 @@ def main():
     arguments = parser.parse_args()
     if arguments.count < 1 or arguments.jobs < 1:
         parser.error("expected numbers from 1")
-    sequence = sites.sequence(plant.sources(ROOT), arguments.seed)
+    sources = plant.sources(ROOT)
+    sequence = sites.sequence(sources, arguments.seed)
+    always = dict(enumerate(once_passed.parse(ONCE_PASSED.read_text(), sources), len(sequence) + 1))
     if arguments.list:
-        for number, site in plant.choose(sequence, arguments.count, set()).items():
+        for number, site in plant.choose(sequence, arguments.count, set(), always).items():
             print(f"{number} {site.file}:{site.line}\n    {site.before}\n    {site.after}")
         return
     folder = ROOT / "build-mutate"
     folder.mkdir(exist_ok=True)
     state = State(folder / "state.json",
                   {"seed": arguments.seed, "count": arguments.count, "tree": digest(ROOT)})
-    built = make(state, sequence, arguments.count, folder, arguments.jobs)
+    built = make(state, sequence, always, arguments.count, folder, arguments.jobs)
     suite.limit_resources()
     suite.adopt_orphans()
     entries = suite.entries(built)
@@ -167,7 +177,7 @@ def main():
     known = equivalents()
     skipped = {number for number, site in state.sites.items() if (site.file, site.before, site.after) in known}
     timed(state, "bugs", lambda: stages.Hunt(entries, state, skipped).run(arguments.jobs))
-    report(state, known, folder)
+    report(state, known, always, folder)
 
 
 if __name__ == "__main__":

@@ -21,14 +21,14 @@ def sources(root):
             if name.startswith(("src/", "apps/")) and name.endswith((".cpp", ".h"))}
 
 
-def choose(sequence, count, dropped):
-    """number → site: the first of the sequence that compile and do not overlap."""
+def choose(sequence, count, dropped, others=()):
+    """number → site: the first of the sequence that compile and do not overlap, nor do they with `others`."""
     chosen = {}
     for number, site in enumerate(sequence, 1):
         if len(chosen) == count:
             break
         apart = all(site.file != other.file or site.end <= other.start or other.end <= site.start
-                    for other in chosen.values())
+                    for other in [*chosen.values(), *dict(others).values()])
         if apart and number not in dropped:
             chosen[number] = site
     return chosen
@@ -37,7 +37,7 @@ def choose(sequence, count, dropped):
 def rewritten(text, clean, sites, header):
     """The text with its bugs, number → site. Lines keep their numbers."""
     for number, site in sorted(sites.items(), key=lambda item: -item[1].start):
-        original = clean[site.start:site.end]
+        original = site.spelt or clean[site.start:site.end]
         switch = f"cait_mutant({number}) ? "
         kind = {"value": "", "bool": "bool"}.get(site.style, "void")
         changed = f"{kind}({site.changed}) : {kind}({original})"  # a deleted statement: void()

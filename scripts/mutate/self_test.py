@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 
 import build
+import once_passed
 import plant
 import scan
 import sites
@@ -75,6 +76,26 @@ EXPECTED = {
     37: ["const int sum = one -"],
     40: ["const long big = 1001L;"],
 }
+
+
+class OncePassed(unittest.TestCase):
+    """Bugs that the suite once let pass: each still has its place in the sources, and is planted there."""
+    def test_every_bug_has_its_place(self):
+        root = Path(__file__).resolve().parent.parent.parent
+        text = (root / "scripts/mutate_once_passed.txt").read_text()
+        found = once_passed.parse(text, plant.sources(root))
+        self.assertEqual(len(found), text.count("\n+ "))
+        self.assertGreater(len(found), 10)
+
+    def test_spelt_out_where_it_is_no_expression(self):
+        source = "int f() {\n    return {1};\n}\n"
+        [site] = once_passed.parse("a.cpp\nreturn {1};\n- {1} => int{1}\n+ int{2}\nTwo.\n", {"a.cpp": source})
+        planted = plant.rewritten(source, source, {7: site}, "mutant.h")
+        self.assertIn("return cait_mutant(7) ? (int{2}) : (int{1});", planted)
+
+    def test_a_line_that_is_gone_is_an_error(self):
+        with self.assertRaises(SystemExit):
+            once_passed.parse("a.cpp\nreturn 1;\n- 1\n+ 2\nTwo.\n", {"a.cpp": "return 2;\n"})
 
 
 class Planting(unittest.TestCase):

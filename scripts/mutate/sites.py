@@ -33,6 +33,7 @@ class Site:
     changed: str  # that expression with the bug
     before: str  # the source line without and with it
     after: str
+    spelt: str = ""  # the expression without the bug, where its text is none by itself
 
     def text(self):
         return f"{self.before}  →  {self.after}"
