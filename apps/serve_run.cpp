@@ -165,8 +165,8 @@ public:
         http.limits.connections = connections_within_limits(arguments_.connections);
         http.limits.head_time = http.limits.slack = milliseconds(arguments_.timeout);
         serve::HttpServer server(http);
-        const auto heed = [this](int number) { heed_(number); };
-        server.watch({SIGHUP}, heed);  // the others end what may be a long download
+        const auto forward = [this](int number) { on_signal_(number); };
+        server.watch({SIGHUP}, forward);  // the others end what may be a long download
         serve::ServiceOptions options = service_options(arguments_);
         options.memory = http.memory;  // one account for all
         std::vector<serve::ModelSource> sources = sources_of(arguments_);
@@ -176,7 +176,7 @@ public:
         open_log();
         options.search = search_of(arguments_);
         serve::Service service(std::move(sources), options);
-        server.watch({SIGTERM, SIGINT}, heed);
+        server.watch({SIGTERM, SIGINT}, forward);
         load(service, server);
         if (options.search)  // vectors of another model would find anything
             serve::check_made_by(*options.search, *service.repository().standard(),
@@ -209,10 +209,10 @@ private:
             log_.emplace(fs::path(arguments_.log));
     }
 
-    // Signals are heeded meanwhile: a model may take minutes.
+    // Signals are handled meanwhile: loading a model may take minutes.
     void load(serve::Service& service, serve::HttpServer& server) {
         bool again = false;
-        heed_ = [&](int number) { (number == SIGHUP ? again : stopping_) = true; };
+        on_signal_ = [&](int number) { (number == SIGHUP ? again : stopping_) = true; };
         std::future<void> loaded = service.begin_loading();
         do {
             server.poll();
@@ -223,7 +223,9 @@ private:
         } while (loaded.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready);
         loaded.get();
         if (again) service.reload();
-        heed_ = [this, &server, &service](int number) { heed(number, server, service); };
+        on_signal_ = [this, &server, &service](int number) {
+            handle_signal(number, server, service);
+        };
     }
 
     void say_the_last_words() {
@@ -252,7 +254,7 @@ private:
                 "note: clients must use an IP address or localhost; --name allows a host name\n");
     }
 
-    void heed(int number, serve::HttpServer& server, serve::Service& service) {
+    void handle_signal(int number, serve::HttpServer& server, serve::Service& service) {
         if (number == SIGHUP) return service.reload();
         const auto patience = milliseconds(arguments_.patience);
         if (std::exchange(stopping_, true)) return server.drain(patience);  // at once
@@ -264,7 +266,8 @@ private:
 
     const ServeArguments& arguments_;
     std::optional<serve::AccessLog> log_;
-    std::function<void(int)> heed_ = [](int) {};  // while nothing is loaded, nothing is loaded anew
+    std::function<void(int)> on_signal_ = [](int) {
+    };  // while nothing is loaded, nothing is loaded anew
     bool stopping_ = false;
 };
 

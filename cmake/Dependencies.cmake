@@ -17,6 +17,10 @@ find_package(Threads REQUIRED)
 # The header alone: the package's own target would make everybody link the shared library.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 mark_as_advanced(TOMLPLUSPLUS_INCLUDE_DIR)
+if(CAIT_ANALYSIS)
+  find_path(EIGEN_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3 REQUIRED)  # headers alone
+  mark_as_advanced(EIGEN_INCLUDE_DIR)
+endif()
 if(CAIT_TRAIN)
   find_package(Torch REQUIRED)
   find_package(DNNL REQUIRED)

@@ -196,9 +196,7 @@ const StudiedModel& FeatureStudy::add(const Embedder& embedder, const std::strin
     result.trained = trained_level(embedder.model());
     if (question_.asks("pca")) {
         result.energy =
-            cumulative_energy(principal_components(vectors, result.weights,
-                                                   {.progress = observer_.begin("PCA", "columns")})
-                                  .variances);
+            cumulative_energy(principal_components(vectors, result.weights, {}).variances);
         if (result.energy.empty())
             throw Error(fmt::format("{}: all {} images have the same vector: nothing varies",
                                     result.weights, vectors.rows));

@@ -119,11 +119,10 @@ Principal principal_components(const Vectors& vectors, const std::string& source
     const bool by_rows = vectors.rows < vectors.columns;
     const CentredRows rows(vectors, mean, by_rows);
     const std::size_t size = rows.columns();
-    const MemoryShare share = MemoryBudget::of_process().keep(2 * size * size * sizeof(double),
+    const MemoryShare share = MemoryBudget::of_process().keep(4 * size * size * sizeof(double),
                                                               "principal components of " + source);
-    const Eigen found = symmetric_eigen(
-        sums_of_products(rows, options.threads), size,
-        {.vectors = options.scores, .threads = options.threads, .progress = options.progress});
+    const EigenPairs found =
+        symmetric_eigen(sums_of_products(rows, options.threads), size, options.scores);
     Principal result;
     for (const double value : found.values)
         result.variances.push_back(std::max(0.0, value) / double(vectors.rows - 1));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@ namespace cait {
 struct PrincipalOptions {
     int threads = default_threads();
     std::size_t scores = 0;  // components along which every vector's place is computed
-    std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
 struct Principal {

@@ -84,9 +84,9 @@ struct Service::Task {
     ServedModelPtr model;
     Prepare prepare;
     std::shared_ptr<Admission::Ticket> ticket;
-    Clock::time_point came = Clock::now();
-    Clock::time_point deadline = came + std::chrono::duration_cast<Clock::duration>(
-                                            std::chrono::duration<double>(model->bound()));
+    Clock::time_point arrived = Clock::now();
+    Clock::time_point deadline = arrived + std::chrono::duration_cast<Clock::duration>(
+                                               std::chrono::duration<double>(model->bound()));
     double input = 0;
     std::size_t images = 1;
     std::function<Response(const std::map<std::string, Tensor>&)> format{};
@@ -98,7 +98,7 @@ Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
       workers_(options_.workers, [this] { report_current_fault(); }),
       batcher_(options_.delay, [this] { report_current_fault(); }),
       loader_(1, [this] { report_current_fault(); }),
-      artist_(1, [this] { report_current_fault(); }) {
+      renderer_(1, [this] { report_current_fault(); }) {
     add_repository_routes(*this);  // before a model's name can stand for anything
     add_protocol_routes(*this);
     add_image_routes(*this);
@@ -225,7 +225,7 @@ bool Service::stop(std::chrono::milliseconds patience) {
     draining_ = stopping_ = true;
     const Clock::time_point end = Clock::now() + patience;
     const auto idle = [this] {
-        return batcher_.waiting() == 0 && workers_.idle() && loader_.idle() && artist_.idle();
+        return batcher_.waiting() == 0 && workers_.idle() && loader_.idle() && renderer_.idle();
     };
     while (!idle()) {
         if (Clock::now() >= end) return false;
@@ -241,7 +241,7 @@ void Service::draw(Call call, std::function<Response()> work) {
     // Counted for as long as it waits or is drawn, whatever becomes of it.
     const std::shared_ptr<void> counted(
         this, [](void* service) { --static_cast<Service*>(service)->undrawn_; });
-    artist_.post([this, counted, call = std::move(call), work = std::move(work)] {
+    renderer_.post([this, counted, call = std::move(call), work = std::move(work)] {
         if (!*call.request->gone && !stopping_) answer(call, work);
     });
 }
@@ -325,8 +325,8 @@ void Service::begin(const std::shared_ptr<Task>& task) {
         task->format = std::move(work.format);
         if (work.timeout)
             task->deadline = std::min(
-                task->deadline, task->came + std::chrono::duration_cast<Clock::duration>(
-                                                 std::chrono::duration<double>(*work.timeout)));
+                task->deadline, task->arrived + std::chrono::duration_cast<Clock::duration>(
+                                                    std::chrono::duration<double>(*work.timeout)));
         batcher_.submit({task->model, std::move(work.taps), std::move(work.images), task->deadline,
                          request.gone,
                          [this, task](Outcome outcome) {
@@ -350,7 +350,7 @@ void Service::finish(const std::shared_ptr<Task>& task, Outcome outcome) {
         response.memory->hold(response.body.capacity(), "answer");
         task->ticket.reset();
         task->model->stats().answered({.images = task->images,
-                                       .total = seconds_since(task->came),
+                                       .total = seconds_since(task->arrived),
                                        .queue = outcome.queue,
                                        .input = task->input,
                                        .infer = outcome.infer,
@@ -368,7 +368,7 @@ void Service::fail(const std::shared_ptr<Task>& task, std::exception_ptr error, 
                         : response.status == 503  ? Failure::rejected
                         : response.status >= 500  ? Failure::backend
                                                   : Failure::other;
-    task->model->stats().failed(why, seconds_since(task->came));
+    task->model->stats().failed(why, seconds_since(task->arrived));
     task->call.reply(std::move(response));
 }
 

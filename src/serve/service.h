@@ -121,7 +121,7 @@ private:
     Batcher batcher_;
     WorkerPool loader_;
     std::atomic<std::size_t> undrawn_ = 0;
-    WorkerPool artist_;
+    WorkerPool renderer_;
 };
 
 // What an exception means to a client.

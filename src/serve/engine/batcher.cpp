@@ -81,7 +81,7 @@ void Batcher::take_turn(std::unique_lock<std::mutex>& lock) {
                                                       std::chrono::duration<double>(delay_));
         changed_.wait_until(lock, until, [&] {
             const Waiting& first = queue_.front();
-            return stop_ || company(first) >= std::int64_t(first.job.model->batch());
+            return stop_ || compatible_images(first) >= std::int64_t(first.job.model->batch());
         });
     }
     while (!queue_.empty() && drop_late(lock)) continue;
@@ -110,7 +110,7 @@ void Batcher::take_turn(std::unique_lock<std::mutex>& lock) {
 bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
     const Clock::time_point now = Clock::now();
     const Waiting& first = queue_.front();
-    std::int64_t together = company(first);
+    std::int64_t together = compatible_images(first);
     const auto expected = [&](const Waiting& one) {
         const std::int64_t images = one.goes_with(first) ? together : one.images();
         return one.job.model->time().expected(
@@ -140,7 +140,7 @@ bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
     return true;
 }
 
-std::int64_t Batcher::company(const Waiting& of) const {
+std::int64_t Batcher::compatible_images(const Waiting& of) const {
     std::int64_t images = 0;
     for (const Waiting& one : queue_)
         if (one.goes_with(of)) images += one.images() - one.next;

@@ -1,5 +1,6 @@
 // Puts images of many requests through a model together. One thread computes; requests that come
-// while it is busy form the next batch, so nobody waits for company unless he is asked to.
+// while it is busy form the next batch, so no request waits for others unless the server is told to
+// wait.
 #pragma once
 
 #include <condition_variable>
@@ -66,8 +67,8 @@ private:
     void work();
     void take_turn(std::unique_lock<std::mutex>& lock);
     void finish(Waiting& one) noexcept;
-    bool drop_late(std::unique_lock<std::mutex>& lock);  // whether there were any
-    std::int64_t company(const Waiting& of) const;       // images that could go with it
+    bool drop_late(std::unique_lock<std::mutex>& lock);       // whether there were any
+    std::int64_t compatible_images(const Waiting& of) const;  // images that could go with it
     std::vector<Part> collect();
     void run(const std::vector<Part>& parts);
 

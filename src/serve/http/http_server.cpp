@@ -62,7 +62,7 @@ struct HttpServer::State {
     Tcp::acceptor acceptor;
     std::uint16_t port;
     asio::signal_set signals{loop};
-    std::function<void(int)> heed{};
+    std::function<void(int)> on_signal{};
     asio::steady_timer retry{loop}, patience{loop};
     HttpHooks hooks;
     ConnectionSet set{loop, options.limits, hooks, options.memory};
@@ -101,7 +101,7 @@ struct HttpServer::State {
     void await_signal() {
         signals.async_wait([this](ErrorCode problem, int number) {
             if (problem) return;
-            guard([&] { heed(number); });
+            guard([&] { on_signal(number); });
             guard([&] { await_signal(); });
         });
     }
@@ -204,9 +204,9 @@ void HttpServer::run(HttpHooks hooks) {
         });
 }
 
-void HttpServer::watch(std::initializer_list<int> signals, std::function<void(int)> heed) {
+void HttpServer::watch(std::initializer_list<int> signals, std::function<void(int)> on_signal) {
     for (const int number : signals) state_->signals.add(number);
-    if (!std::exchange(state_->heed, std::move(heed))) state_->await_signal();
+    if (!std::exchange(state_->on_signal, std::move(on_signal))) state_->await_signal();
 }
 
 void HttpServer::poll() {

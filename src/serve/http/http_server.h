@@ -53,9 +53,9 @@ public:
 
     std::uint16_t port() const;
 
-    // From now on these signals are kept, and told to `heed` by run() and by poll(), which is for
-    // the time before: what is there is heeded, and nobody waited for.
-    void watch(std::initializer_list<int> signals, std::function<void(int number)> heed);
+    // From now on these signals are kept, and told to `on_signal` by run() and by poll(), which is
+    // for the time before: signals that have arrived are handled, without waiting for more.
+    void watch(std::initializer_list<int> signals, std::function<void(int number)> on_signal);
     void poll();
 
     // Serves until drain() has ended.

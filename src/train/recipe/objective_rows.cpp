@@ -181,7 +181,7 @@ void check_dino(const Recipe& recipe) {
             "trunk with loss.name dino, whose head has no features");
 }
 
-// Keys that one loss alone heeds would be silently ignored with another.
+// Keys that only one loss reads would be silently ignored with another.
 void check_label_keys(const Recipe& recipe) {
     const LossPart& loss = recipe.loss;
     const bool tokens = loss.name == "token_label";
