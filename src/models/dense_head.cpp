@@ -48,7 +48,8 @@ void bind(Settings& s, DenseConfig& c) {
                   return c.taps.empty() ? std::string("auto")
                                         : fmt::format("{}", fmt::join(c.taps, ","));
               },
-              [&c](const std::string& text) { c.taps = parse_taps(text); }});
+              [&c](const std::string& text) { c.taps = parse_taps(text); }, Settings::Kind::text,
+              "auto, or four blocks"});
     s.integer(
         "head.auxiliary", c.auxiliary, -1,
         "upernet: level, counted from 0, that a second head learns from in training; -1: none",
