@@ -31,6 +31,16 @@ SettingList dense_deit(const SettingList& more = {}) {
     return settings;
 }
 
+// A small model with such a head, on images of enough patches for a pyramid.
+SettingList dense_settings(const test::SmallPreset& preset, const char* kind) {
+    SettingList settings = preset.settings;
+    std::erase_if(settings, [](const auto& one) { return one.first == "classes"; });
+    settings.insert(
+        settings.end(),
+        {{"image_size", "64"}, {"head.kind", kind}, {"head.classes", "3"}, {"head.width", "8"}});
+    return settings;
+}
+
 constexpr const char* kDenseDeit = "deit_tiny_patch16_224";
 
 std::string dense_refusal(const std::function<void()>& action) {
@@ -69,18 +79,10 @@ TEST(DenseHead, HasTheParametersOfThePublishedTables) {
 
 TEST(DenseHead, AnswersForEveryPixelOfEveryFamily) {
     for (const test::SmallPreset& preset : test::small_presets()) {
-        if (preset.name.find("multi") != std::string::npos ||
-            preset.name.find("upernet") != std::string::npos)
-            continue;
-        SettingList settings = preset.settings;
-        std::erase_if(settings, [](const auto& one) { return one.first == "classes"; });
-        const bool small = preset.family != "resnet" && preset.family != "regnet";
-        settings.insert(settings.end(), {{"head.classes", "3"}, {"head.width", "8"}});
-        if (small) settings.emplace_back("image_size", "64");
+        if (preset.name.find("multi") != std::string::npos) continue;  // needs its classes
         for (const char* kind : {"upernet", "linear_map"}) {
-            settings.emplace_back("head.kind", kind);
             SCOPED_TRACE(preset.name);
-            const ModelSpec spec = configure(preset.name, settings);
+            const ModelSpec spec = configure(preset.name, dense_settings(preset, kind));
             const Shape shape = shape_of(spec, "segmentation");
             EXPECT_EQ(shape[1], 3);
             EXPECT_EQ(default_tap(spec), "segmentation");
@@ -315,19 +317,28 @@ TEST_F(DenseModel, LoadsMmsegsResnetWithADeepStem) {
                         "answers");
 }
 
-TEST_F(DenseModel, RunsInTheEngineInBothPrecisions) {
-    const Model model =
-        Model::create(kDenseDeit, dense_deit(), 3)
-            .with_weights(test::lively_weights(record(configure(kDenseDeit, dense_deit()))));
-    const Tensor images = test::random_images(model.spec(), 2);
-    const Tensor expected =
-        run_reference(record(model.spec()), images, model.weights()).at("segmentation");
-    const Tensor full = Session(model).run(images).at("segmentation");
-    test::expect_close(full, expected, 1e-5, "fp32");
-    SessionOptions narrow;
-    narrow.precision = Precision::bf16;
-    test::expect_close(Session(model, narrow).run(images).at("segmentation"), expected, 0.1,
-                       "bf16");
+// Both heads on a trunk of every family.
+TEST_F(DenseModel, RunsInTheEngineAsInTheReference) {
+    for (const std::string& family : test::family_names()) {
+        const test::SmallPreset preset = test::distinct_small_presets(family).front();
+        for (const char* kind : {"upernet", "linear_map"}) {
+            SCOPED_TRACE(preset.name + " " + kind);
+            const SettingList settings = dense_settings(preset, kind);
+            const Graph graph = record(configure(preset.name, settings));
+            const Model model =
+                Model::create(preset.name, settings).with_weights(test::lively_weights(graph));
+            const Tensor images = test::random_images(model.spec(), 2);
+            const Tensor expected =
+                run_reference(graph, images, model.weights()).at("segmentation");
+            SessionOptions options;
+            options.threads = 2;
+            const Session full(model, options);
+            test::expect_close(full.run(images).at("segmentation"), expected, 2e-5, "fp32");
+            options.precision = Precision::bf16;
+            const Session narrow(model, options);
+            test::expect_close(narrow.run(images).at("segmentation"), expected, 0.1, "bf16");
+        }
+    }
 }
 
 }  // namespace
