@@ -63,14 +63,20 @@ void emit_depthwise(Compiler& c, const op::Conv2d& op, const float* bias, const 
     c.result(to);
 }
 
-// Behind a ReLU, perhaps pooled since.
-bool is_nonnegative(const Compiler& c, std::size_t i) {
-    const Node* node = &c.input_node(c.node(), i);
-    while (std::holds_alternative<op::Pool2d>(node->op)) node = &c.input_node(*node, 0);
-    if (const auto* unit = std::get_if<op::ConvUnit>(&node->op))
+// Behind a ReLU, perhaps pooled, resized or joined since.
+bool is_nonnegative(const Compiler& c, const Node& node) {
+    if (std::holds_alternative<op::Pool2d>(node.op) ||
+        std::holds_alternative<op::Resize>(node.op) ||
+        std::holds_alternative<op::AdaptivePool2d>(node.op) ||
+        std::holds_alternative<op::Concat>(node.op)) {
+        for (std::size_t i = 0; i < node.inputs.size(); ++i)
+            if (!is_nonnegative(c, c.input_node(node, i))) return false;
+        return true;
+    }
+    if (const auto* unit = std::get_if<op::ConvUnit>(&node.op))
         return unit->relu_last ||
                (!unit->residual && unit->activation == op::Activation::Kind::relu);
-    const auto* activation = std::get_if<op::Activation>(&node->op);
+    const auto* activation = std::get_if<op::Activation>(&node.op);
     return activation != nullptr && activation->kind == op::Activation::Kind::relu;
 }
 
@@ -102,7 +108,7 @@ View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, cons
                                .column_step = x.steps[2],
                                .channel_step = x.steps[0],
                                .format = format,
-                               .nonnegative = is_nonnegative(c, 0),
+                               .nonnegative = is_nonnegative(c, c.input_node(c.node(), 0)),
                                .bias = bias,
                                .activation = tail.activation,
                                .relu_last = tail.relu_last};
