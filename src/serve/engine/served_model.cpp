@@ -20,9 +20,11 @@ namespace cait::serve {
 
 namespace {
 
-// Logits, features and tokens first, then the series, each by its numbers; the default tap leads.
+// Logits of pixels or images, features and tokens first, then the series, each by its numbers; the
+// default tap leads.
 auto place_of(const std::string& tap) {
-    constexpr std::array kFirst{"logits", "logits_class", "logits_dist", "features", "tokens"};
+    constexpr std::array kFirst{"segmentation", "logits",   "logits_class",
+                                "logits_dist",  "features", "tokens"};
     const std::size_t dot = tap.rfind('.');
     const int number = dot == std::string::npos ? -1 : std::stoi(tap.substr(dot + 1));
     return std::tuple(std::ranges::find(kFirst, tap) - kFirst.begin(), tap.substr(0, dot), number);
