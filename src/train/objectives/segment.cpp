@@ -49,7 +49,8 @@ public:
                     const EvaluateContext& /*context*/) override {
         const at::Tensor labels = batch.target(kLabelImages);
         const auto term = [&](const char* tap) {
-            return pixel_cross_entropy(outputs[0].at(tap), labels, class_weights_) / share_;
+            const at::Tensor first = outputs[0].at(tap).narrow(0, 0, batch.size());  // view
+            return pixel_cross_entropy(first, labels, class_weights_) / share_;
         };
         LossResult result;
         result.total = term(kPixelLogits);
