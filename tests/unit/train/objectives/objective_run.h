@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/targets/label_image.h"
 #include "data/targets/labels.h"
 #include "models/catalogue.h"
 #include "support/small_models.h"
@@ -31,6 +32,9 @@ inline Recipe view_recipe(const std::string& kind) {
         recipe.head = {.kind = HeadKind::dino, .hidden = 16, .outputs = 20, .bottleneck = 8};
         recipe.dino.freeze_last = 1;
         recipe.optim.clip = ClipKind::param;
+    } else if (kind == "segment") {
+        recipe.head.kind = HeadKind::linear_map;
+        recipe.head.dense.classes = kClasses;
     } else if (asks_for(recipe.loss, &ObjectiveTerm::features) && kind != "triplet" &&
                kind != "ce_triplet") {
         recipe.head = {.kind = HeadKind::mlp, .hidden = 12, .outputs = 8, .predictor = 10};
@@ -88,6 +92,12 @@ inline Batch view_batch(const std::string& kind, std::uint64_t step, std::int64_
     for (const std::int64_t label : labels)
         for (std::int64_t c = 0; c < kClasses; ++c) sets.push_back(c == label ? 0.0F : 1.0F);
     batch.targets[kLabelSets] = Tensor::of({std::int64_t(batch.size), kClasses}, sets);
+    // Of every pixel: that one in the upper half, nothing known below.
+    Tensor pixels = Tensor::empty(DType::u8, {std::int64_t(batch.size), 32, 32});
+    for (std::size_t i = 0; i < pixels.mutable_bytes().size(); ++i)
+        pixels.mutable_bytes()[i] =
+            std::byte(i % 1024 < 512 ? std::uint8_t(labels[i / 1024]) : kIgnored);
+    batch.targets[kLabelImages] = std::move(pixels);
     const auto add = [&](std::int64_t count, std::int64_t side) {
         ViewGroup group{.count = count, .height = side, .width = side, .pixels = {}};
         for (std::int64_t v = 0; v < count; ++v)

@@ -33,17 +33,13 @@ TEST(Objectives, WhatALossAsksFor) {
         std::string name;
         bool views, classifier, features;
     };
-    const std::vector<Asks> all{{"cross_entropy", false, true, false},
-                                {"bce", false, true, false},
-                                {"token_label", false, true, false},
-                                {"multi_label", false, true, false},
-                                {"knn", false, false, true},
-                                {"instance", true, false, true},
-                                {"grafit", true, false, true},
-                                {"ce_instance", true, true, true},
-                                {"triplet", true, false, true},
-                                {"ce_triplet", true, true, true},
-                                {"dino", true, false, true}};
+    const std::vector<Asks> all{
+        {"cross_entropy", false, true, false}, {"bce", false, true, false},
+        {"token_label", false, true, false},   {"multi_label", false, true, false},
+        {"segment", false, true, false},       {"knn", false, false, true},
+        {"instance", true, false, true},       {"grafit", true, false, true},
+        {"ce_instance", true, true, true},     {"triplet", true, false, true},
+        {"ce_triplet", true, true, true},      {"dino", true, false, true}};
     ASSERT_EQ(all.size(), objective_rows().size());
     for (const Asks& asks : all) {
         const LossPart loss{.name = asks.name};
