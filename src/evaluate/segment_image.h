@@ -27,12 +27,12 @@ struct SegmentOptions {
         slide,  // windows of one size, whose logits are averaged where they overlap
     };
     Mode mode = Mode::whole;
-    std::int64_t short_side = 0;      // of the resized image; 0: the shorter one of the model
-    std::int64_t long_side = 0;       // that its longer side may not exceed; 0: 4 short sides
-    std::int64_t window = 0;          // side of a window; 0: the model's own size
-    std::int64_t stride = 0;          // from one window to the next; 0: two thirds of a window
+    std::int64_t short_side = 0;       // of the resized image; 0: the shorter one of the model
+    std::int64_t long_side = 0;        // that its longer side may not exceed; 0: 4 short sides
+    std::int64_t window = 0;           // side of a window; 0: the model's own size
+    std::int64_t stride = 0;           // from one window to the next; 0: two thirds of a window
     std::vector<double> scales = {1};  // of the resized image; probabilities are averaged
-    bool flip = false;                // each of them also mirrored
+    bool flip = false;                 // each of them also mirrored
 
     // Throws UsageError that names the field.
     void check() const;
@@ -44,6 +44,12 @@ struct SegmentNetwork {
     ImageSize multiple;  // that sides of its input have to be multiples of: its patch
     std::size_t classes = 0;
     Preprocessing preprocessing = {};  // mean, std and interpolation
+    bool one_size = false;             // its weights belong to one size: ResMLP's
+
+    // Whole images where the network can see them, otherwise windows.
+    SegmentOptions::Mode usual_mode() const {
+        return one_size ? SegmentOptions::Mode::slide : SegmentOptions::Mode::whole;
+    }
 
     // Throws UsageError where the model does not segment.
     static SegmentNetwork of(const Model& model);
@@ -56,17 +62,28 @@ struct SegmentedImage {
     std::vector<float> probabilities = {};
 };
 
+// Where a segmenter gets the network for images of a size; several threads may ask.
+class SegmentNetworks {
+public:
+    virtual ~SegmentNetworks() = default;
+    virtual std::shared_ptr<const Executor> of_size(ImageSize size) const = 0;
+};
+
 // May be used from several threads at the same time.
 class ImageSegmenter {
 public:
-    // Windows of the network's own size (Mode::slide) go through `executor`, at most `batch` at a
-    // time. It has to outlive this.
+    // `batch`: windows that run together; `threads` make the result (0: all processors).
+    ImageSegmenter(std::shared_ptr<const SegmentNetworks> networks, SegmentNetwork network,
+                   SegmentOptions options, std::size_t batch = 8, int threads = 0);
+    // Windows of the network's own size (Mode::slide) go through `executor`, which has to outlive
+    // this.
     ImageSegmenter(const Executor& executor, SegmentNetwork network, SegmentOptions options,
                    std::size_t batch = 8);
     // Makes sessions for the sizes that images come in, and keeps the last few of them.
     ImageSegmenter(const Model& model, const SessionOptions& session, SegmentOptions options);
 
     // Throws Error when the image is empty or a logit is not finite; `name` opens the message.
+    // Where probabilities are asked for, also when memory does not suffice for them.
     SegmentedImage segment(const Image& image, std::string_view name = "image",
                            bool probabilities = false) const;
 
