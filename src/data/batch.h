@@ -55,6 +55,10 @@ using FloatTransform =
 using ByteTransform =
     std::function<Geometry(const Image& image, const SampleKey& key, std::span<std::uint8_t> out)>;
 
+// The same with the label image: where it crops depends on the classes there.
+using LabelledTransform = std::function<Geometry(const Image& image, const LabelImage& labels,
+                                                 const SampleKey& key, std::span<float> out)>;
+
 // Several views of each image, which is decoded once for all of them. `write` is called for each
 // with the number of the view, counted through all groups, in the key.
 struct ViewTransform {
@@ -68,6 +72,6 @@ struct ViewTransform {
     FloatTransform write;
 };
 
-using Transform = std::variant<FloatTransform, ByteTransform, ViewTransform>;
+using Transform = std::variant<FloatTransform, ByteTransform, LabelledTransform, ViewTransform>;
 
 }  // namespace cait

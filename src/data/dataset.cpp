@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <utility>
 
 #include "base/display_name.h"
@@ -20,6 +21,12 @@ public:
         : ForwardingDataset(std::move(inner), {std::move(known), false}),
           map_(std::move(map.positions)) {
         if (!map.note.empty()) add_note(std::move(map.note));
+        if (!has_label_images()) return;
+        if (classes().size() > kMostPixelClasses)
+            throw Error(fmt::format("{}: expected at most {} classes of pixels, found {}", source(),
+                                    kMostPixelClasses, classes().size()));
+        pixels_.fill(kIgnored);
+        for (std::size_t i = 0; i < map_.size(); ++i) pixels_[i] = std::uint8_t(map_[i]);
     }
 
     std::int64_t label(std::size_t i) const override {
@@ -31,10 +38,26 @@ public:
         for (std::int64_t& value : result) value = map_[std::size_t(value)];
         return result;
     }
+    LabelImage label_image(std::size_t i) const override {
+        LabelImage result = ForwardingDataset::label_image(i);
+        for (std::uint8_t& value : result.values) value = pixels_[value];
+        return result;
+    }
+    // None where one of the classes has none: a picture would mix two palettes.
+    std::vector<Colour> colours() const override {
+        const std::vector<Colour> own = ForwardingDataset::colours();
+        std::vector<std::optional<Colour>> found(classes().size());
+        for (std::size_t i = 0; i < own.size(); ++i) found[std::size_t(map_[i])] = own[i];
+        std::vector<Colour> result;
+        for (const std::optional<Colour>& colour : found)
+            if (colour) result.push_back(*colour);
+        return result.size() == found.size() ? result : std::vector<Colour>();
+    }
     std::vector<std::size_t> stretches() const override { return inner().stretches(); }
 
 private:
     std::vector<std::int64_t> map_;
+    std::array<std::uint8_t, 256> pixels_{};
 };
 
 class Subset final : public ForwardingDataset {
@@ -73,6 +96,23 @@ std::optional<EncodedImage> Dataset::encoded(std::size_t index) const {
     const auto path = file(index);
     if (!path) return std::nullopt;
     return EncodedImage{std::string(extension_of(path->native())), read_bytes(*path)};
+}
+
+LabelImage Dataset::label_image(std::size_t) const {
+    throw Error(fmt::format(
+        "{}: expected a label image for each image, as segmentation:FOLDER has them; found labels "
+        "of whole images",
+        source_));
+}
+
+LabelImage label_image_of(const Dataset& dataset, std::size_t index, const Image& image) {
+    LabelImage labels = dataset.label_image(index);
+    if (labels.width != image.width || labels.height != image.height)
+        throw Error(fmt::format(
+            "{}: expected a label image of {}x{} pixels, as the image, found "
+            "{}x{}",
+            dataset.name(index), image.width, image.height, labels.width, labels.height));
+    return labels;
 }
 
 std::string Dataset::label_text(std::size_t index) const {

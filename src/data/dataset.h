@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "data/class_list.h"
+#include "data/label_image.h"
 #include "image/codec/decode.h"
 #include "image/image.h"
+#include "image/ops/crop.h"
 
 namespace cait {
 
@@ -56,6 +58,13 @@ public:
 
     // The names of all its classes: "cat|dog"; empty where there is none.
     std::string label_text(std::size_t index) const;
+
+    // Of sets that say the class of every pixel, into classes(). label_image() throws Error, naming
+    // the file, when it cannot be read or holds something else. Thread-safe.
+    virtual bool has_label_images() const { return false; }
+    virtual LabelImage label_image(std::size_t index) const;
+    // What the classes are drawn in, one each; empty where the set does not say.
+    virtual std::vector<Colour> colours() const { return {}; }
 
     // The levels at which the images are labelled, coarsest first ("coarse", "fine"); none where
     // label() is all there is.
@@ -100,6 +109,9 @@ void require_one_label(const Dataset& dataset, const std::string& what);
 // The same for one image whose first label is enough: throws only where it has none.
 std::int64_t first_label(const Dataset& dataset, std::size_t index);
 
+// The label image of an image as it was read. Throws Error, naming both, where their sizes differ.
+LabelImage label_image_of(const Dataset& dataset, std::size_t index, const Image& image);
+
 // The same images with labels into `known`, mapped by name as map_classes does it.
 DatasetPtr with_classes(DatasetPtr dataset, std::vector<std::string> known);
 
@@ -124,6 +136,9 @@ public:
     }
     std::int64_t label(std::size_t i) const override { return inner_->label(at(i)); }
     std::vector<std::int64_t> labels(std::size_t i) const override { return inner_->labels(at(i)); }
+    bool has_label_images() const override { return inner_->has_label_images(); }
+    LabelImage label_image(std::size_t i) const override { return inner_->label_image(at(i)); }
+    std::vector<Colour> colours() const override { return inner_->colours(); }
     std::vector<std::string> levels() const override { return inner_->levels(); }
     LabelLevel level(const std::string& name) const override { return inner_->level(name); }
     std::optional<std::filesystem::path> file(std::size_t i) const override {

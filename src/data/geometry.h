@@ -2,6 +2,8 @@
 // applied to the image and handed to the target, so that both show the same part.
 #pragma once
 
+#include <optional>
+
 #include "data/augment/operation.h"
 #include "data/augment/random_crop.h"
 #include "image/evaluation_transform.h"
@@ -14,12 +16,22 @@ inline Box box_of(const Rectangle& part) {
             double(part.top + part.height)};
 }
 
+// A rectangle of an image that was resized as a whole, in whole pixels: what label images need to
+// follow it exactly.
+struct ScaledPart {
+    Extent whole{};
+    Rectangle part{};
+};
+
 struct Geometry {
     Extent image{};         // as it is stored, in pixels
     Box part{};             // that is shown, in these pixels; beyond them where there is padding
     bool mirrored = false;  // left to right, after it was cut out
     Extent shown{};         // what the part is resized to, in pixels
     OperationList operations{};  // applied last; rotation, shear and translation move places
+    // Where `part` is of this kind: it is not resized, begins at the upper left corner of what is
+    // shown, and what it does not fill is padding.
+    std::optional<ScaledPart> scaled{};
 
     // From (x, y) of the result to where its content was before the operations. False where they
     // have brought nothing of the image there.

@@ -75,7 +75,9 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
         dataset = with_parents(std::move(dataset), *table);
     if (const auto level = uri.option("level")) dataset = at_level(std::move(dataset), *level);
     check_class_names(dataset->classes(), dataset->source());
-    if (const auto file = uri.option("classes"))
+    // A source that lists the option itself has read the file, which may say more than names.
+    const bool is_read = std::ranges::find(source.options, "classes") != source.options.end();
+    if (const auto file = uri.option("classes"); file && !is_read)
         return with_classes(std::move(dataset), read_class_file(*file));
     return dataset;
 }

@@ -21,7 +21,8 @@ enum class AugmentStream : std::uint64_t {
     noise,
     grey,
     blur,
-    solarize
+    solarize,
+    scale
 };
 
 // Uniform in [0, bound), bound at least 1: the high word of a product, with the few values that

@@ -24,6 +24,8 @@ const BadImage* SampleReader::try_read(std::size_t sample) {
     if (const BadImage* known = known_.find(sample)) return known;
     try {
         dataset_.read(sample, decode_, image_);
+        if (std::holds_alternative<LabelledTransform>(transform_))
+            labels_ = label_image_of(dataset_, sample, image_);
         return nullptr;
     } catch (const Error& error) {
         check_mapped_files();  // an image is not bad because its shard went away
@@ -34,7 +36,7 @@ const BadImage* SampleReader::try_read(std::size_t sample) {
 void SampleReader::write(const SampleKey& key, Batch& batch, std::size_t item) {
     const Geometry geometry = write_image(key, batch, item);
     for (const TargetPtr& target : options_.targets)
-        target->write({dataset_, key, image_, geometry}, item, batch.targets);
+        target->write({dataset_, key, image_, geometry, labels_}, item, batch.targets);
 }
 
 Geometry SampleReader::write_image(const SampleKey& key, Batch& batch, std::size_t item) {
@@ -42,10 +44,13 @@ Geometry SampleReader::write_image(const SampleKey& key, Batch& batch, std::size
         return write_views(*views, key, batch, item);
     const auto count = std::size_t(options_.channels * options_.height * options_.width);
     std::byte* const bytes = batch.storage.mutable_bytes().data();
-    if (const auto* floats = std::get_if<FloatTransform>(&transform_))
-        return (*floats)(image_, key, {reinterpret_cast<float*>(bytes) + item * count, count});
-    return std::get<ByteTransform>(transform_)(
-        image_, key, {reinterpret_cast<std::uint8_t*>(bytes) + item * count, count});
+    if (const auto* to_bytes = std::get_if<ByteTransform>(&transform_))
+        return (*to_bytes)(image_, key,
+                           {reinterpret_cast<std::uint8_t*>(bytes) + item * count, count});
+    const std::span<float> values(reinterpret_cast<float*>(bytes) + item * count, count);
+    if (const auto* labelled = std::get_if<LabelledTransform>(&transform_))
+        return (*labelled)(image_, labels_, key, values);
+    return std::get<FloatTransform>(transform_)(image_, key, values);
 }
 
 // Returns the geometry of the first view.

@@ -58,6 +58,7 @@ private:
     DecodeOptions decode_;
     KnownBad& known_;
     Image image_;
+    LabelImage labels_;  // of image_, where the transform takes them
 };
 
 }  // namespace cait

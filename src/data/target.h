@@ -25,6 +25,7 @@ struct Sample {
     const SampleKey& key;      // key.sample is its place in the data set
     const Image& image;        // as it is stored
     const Geometry& geometry;  // what the transform did to it; of several views, to the first
+    const LabelImage& labels;  // as they are stored; empty unless a LabelledTransform takes them
 };
 
 class Target {

@@ -65,7 +65,7 @@ public:
         const auto floats = std::size_t(floats_);
         const auto out = to.at(kLabelMaps).mutable_floats().subspan(row * floats, floats);
         auto next = std::ranges::copy(map.floats(), out.begin()).out;
-        const auto& [image, part, mirrored, shown, operations] = from.geometry;
+        const auto& [image, part, mirrored, shown, operations, scaled] = from.geometry;
         const auto wide = double(image.width), tall = double(image.height);
         for (const double value : {part.left / wide, part.top / tall, part.right / wide,
                                    part.bottom / tall, mirrored ? 1.0 : 0.0})

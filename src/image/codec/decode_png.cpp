@@ -23,8 +23,9 @@ constexpr int kPasses = 7;
 // may throw, so the image's memory is reserved beforehand.
 class PngReader {
 public:
-    PngReader(Image& image, const PngHeader& header, const std::function<bool()>& stop)
-        : image_(image), header_(header), stop_(stop) {
+    PngReader(Image& image, const PngHeader& header, bool indices,
+              const std::function<bool()>& stop)
+        : image_(image), header_(header), indices_(indices), stop_(stop) {
         png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
         if (png_ != nullptr) info_ = png_create_info_struct(png_);
     }
@@ -91,15 +92,19 @@ private:
         if (png_get_image_width(png, info) != reader.header_.width ||
             png_get_image_height(png, info) != reader.header_.height)
             png_error(png, "more than one header");
-        png_set_strip_16(png);
         png_set_packing(png);
-        if (reader.header_.colour_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
-        if (reader.header_.colour_type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png);
-        png_set_strip_alpha(png);
-        if (reader.image_.channels == 3) png_set_gray_to_rgb(png);
+        if (!reader.indices_) reader.set_colours(png);
         png_set_interlace_handling(png);
         png_read_update_info(png, info);
         if (png_get_rowbytes(png, info) != reader.row_size()) png_error(png, "unexpected row size");
+    }
+
+    void set_colours(png_structp png) const {
+        png_set_strip_16(png);
+        if (header_.colour_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
+        if (header_.colour_type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png);
+        png_set_strip_alpha(png);
+        if (image_.channels == 3) png_set_gray_to_rgb(png);
     }
 
     // Rows are appended as they come, so that a header that promises much and a body that holds
@@ -134,6 +139,7 @@ private:
 
     Image& image_;
     const PngHeader& header_;
+    bool indices_;
     png_structp png_ = nullptr;
     png_infop info_ = nullptr;
     std::jmp_buf jump_{};
@@ -146,14 +152,9 @@ private:
     bool stopped_ = false;
 };
 
-}  // namespace
-
-void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader& header,
-                const std::string& name, const DecodeOptions& options) {
-    const bool grey = header.channels() < 3;
-    image.width = header.width;
-    image.height = header.height;
-    image.channels = grey && options.channels == 1 ? 1 : 3;
+// The form of the image is set; the pixels are read into it.
+void read_png(Image& image, std::span<const std::byte> bytes, const PngHeader& header, bool indices,
+              const std::string& name, const DecodeOptions& options) {
     const auto size = std::size_t(image.width * image.height * image.channels);
     constexpr std::size_t kRowBytes = 32;  // a pixel in libpng's rows: this one, the last, a copy
     const MemoryShare memory = memory_to_decode(size + std::size_t(image.width) * kRowBytes, name);
@@ -164,7 +165,7 @@ void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader&
         throw ImageError(ImageError::Why::malformed,
                          fmt::format("{}: malformed PNG: {}", name, what));
     };
-    PngReader reader(image, header, options.stop);
+    PngReader reader(image, header, indices, options.stop);
     const bool whole = reader.read(bytes);
     if (reader.stopped()) throw DecodingStopped(name + ": decoding was stopped");
     if (!whole) fail(reader.message());
@@ -173,6 +174,33 @@ void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader&
                          header.height));
     if (!reader.ended()) fail(fmt::format("truncated after {} bytes", bytes.size()));
     if (!reader.complete()) fail("the data ends before the last row");
+}
+
+}  // namespace
+
+void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader& header,
+                const std::string& name, const DecodeOptions& options) {
+    const bool grey = header.channels() < 3;
+    image.width = header.width;
+    image.height = header.height;
+    image.channels = grey && options.channels == 1 ? 1 : 3;
+    read_png(image, bytes, header, false, name, options);
+}
+
+void decode_png_indices(Image& image, std::span<const std::byte> bytes, const PngHeader& header,
+                        const std::string& name, const DecodeOptions& options) {
+    const bool single =
+        header.colour_type == PNG_COLOR_TYPE_PALETTE || header.colour_type == PNG_COLOR_TYPE_GRAY;
+    if (!single || header.bits > 8)
+        throw ImageError(
+            ImageError::Why::malformed,
+            fmt::format("{}: expected a number from 0 to 255 for each pixel (a grey or palette PNG "
+                        "of at most 8 bits), found {} channels of {} bits",
+                        name, header.channels(), header.bits));
+    image.width = header.width;
+    image.height = header.height;
+    image.channels = 1;
+    read_png(image, bytes, header, true, name, options);
 }
 
 }  // namespace cait

@@ -15,4 +15,9 @@ namespace cait {
 void decode_png(Image& image, std::span<const std::byte> bytes, const PngHeader& header,
                 const std::string& name, const DecodeOptions& options);
 
+// The numbers as they are stored, one for each pixel: grey values, or places in the palette. Throws
+// ImageError (malformed) for colours, alpha and 16 bits, where there is no such number.
+void decode_png_indices(Image& image, std::span<const std::byte> bytes, const PngHeader& header,
+                        const std::string& name, const DecodeOptions& options);
+
 }  // namespace cait

@@ -35,7 +35,7 @@ std::vector<float> rows_of(LabelSets labels, const std::vector<MixDraw>& draws =
     for (std::size_t i = 0; i < sets.size(); ++i) {
         SampleKey key;
         key.sample = i;
-        target->write({sets, key, image, Geometry{}}, i, targets);
+        target->write({sets, key, image, Geometry{}, LabelImage{}}, i, targets);
     }
     target->collate(draws, targets);
     const auto values = targets.at(kLabelSets).floats();
