@@ -104,9 +104,10 @@ void check_segments(const EvalArguments& arguments, const std::vector<Candidate>
                      "`cait predict --labels FOLDER` writes label images"},
           {arguments.tta != "none", "--tta", "--flip looks at the mirror image"}})
         if (given)
-            throw UsageError(fmt::format("{}: expected a model that names classes of images, found "
-                                         "one that segments; {}",
-                                         option, instead));
+            throw UsageError(
+                fmt::format("{}: expected a model that names classes of images, found "
+                            "one that segments; {}",
+                            option, instead));
 }
 
 Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidate) {

@@ -56,14 +56,12 @@ Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string
     std::unique_ptr<Executor> executor;
     ExecutorOptions running = arguments.executor;
     if (running.batch == ExecutorOptions::kBySize) running.batch = 4;  // windows together
-    const ImageSegmenter segmenter =
-        make_segmenter(model, arguments.segment, running, executor);
+    const ImageSegmenter segmenter = make_segmenter(model, arguments.segment, running, executor);
     const auto start = std::chrono::steady_clock::now();
     SegmentsEvaluation found = evaluate_segments(
-        segmenter, *dataset,
-        {.skip_bad = arguments.skip_bad, .progress = [&](std::size_t done) {
-             progress.update(done, dataset->size());
-         }});
+        segmenter, *dataset, {.skip_bad = arguments.skip_bad, .progress = [&](std::size_t done) {
+                                  progress.update(done, dataset->size());
+                              }});
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     for (const BadImage& bad : found.bad) print_error("note: left out: {}\n", bad.reason);
     Evaluated result{.name = {},
@@ -80,8 +78,7 @@ Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string
         const SegmentClasses classes = segment_classes(model, segmenter.network().classes);
         result.colours = classes.colours;
         for (const WorstSegment& worst : found.worst)
-            result.segments.push_back(
-                shown_segment(*dataset, segmenter, classes.colours, worst));
+            result.segments.push_back(shown_segment(*dataset, segmenter, classes.colours, worst));
     }
     for (const WorstSegment& worst : found.worst)
         result.worst_segments.emplace_back(dataset->name(worst.index), worst.miou);

@@ -76,7 +76,8 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
     });
 }
 
-const RegisterCommand predict_row({"predict", CommandGroup::use, "Classify or segment images", add_predict});
+const RegisterCommand predict_row({"predict", CommandGroup::use, "Classify or segment images",
+                                   add_predict});
 
 }  // namespace
 

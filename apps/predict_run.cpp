@@ -73,8 +73,8 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     const FoundModel found = find_model(words);
     for (const std::string& folder : {arguments.labels, arguments.overlays})
         if (!folder.empty()) make_folder(folder);
-    enter_sandbox_for({arguments.output, arguments.executor.cache, arguments.labels,
-                       arguments.overlays});
+    enter_sandbox_for(
+        {arguments.output, arguments.executor.cache, arguments.labels, arguments.overlays});
     const Model model = open_with_notes(found).model;
     if (segments(model)) return predict_segments(arguments, model, invocation);
     arguments.segment.expect_none(model.spec().name);

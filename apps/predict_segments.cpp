@@ -166,9 +166,9 @@ private:
         };
         std::string text;
         for (const ClassArea& area : areas)
-            text += fmt::format("{},{},{},{},{:.6f}\n", field(name),
-                                field(classes_.names[area.index]), area.index, area.pixels,
-                                area.share);
+            text +=
+                fmt::format("{},{},{},{},{:.6f}\n", field(name), field(classes_.names[area.index]),
+                            area.index, area.pixels, area.share);
         return text;
     }
 
@@ -203,8 +203,9 @@ void predict_segments(const PredictArguments& arguments, const Model& model,
                       const Invocation& invocation) {
     if (arguments.threshold) throw UsageError("--threshold: expected a model that names classes");
     if (arguments.tta != "none")
-        throw UsageError("--tta: expected a model that names classes; --flip looks at the mirror "
-                         "image");
+        throw UsageError(
+            "--tta: expected a model that names classes; --flip looks at the mirror "
+            "image");
     std::unique_ptr<Executor> executor;
     const ImageSegmenter segmenter =
         make_segmenter(model, arguments.segment, arguments.executor, executor);

@@ -15,20 +15,24 @@ void SegmentArguments::add_to(CLI::App& command) {
                     "the weights belong to one size")
         ->check(CLI::IsMember({"whole", "slide"}));
     const CLI::Range side(1, 65536);
-    command.add_option("--short-side", short_side,
-                       "Resize images to this shorter side; default: the model's")
+    command
+        .add_option("--short-side", short_side,
+                    "Resize images to this shorter side; default: the model's")
         ->check(side);
-    command.add_option("--long-side", long_side,
-                       "Longest side after resizing; default: four short sides")
+    command
+        .add_option("--long-side", long_side,
+                    "Longest side after resizing; default: four short sides")
         ->check(side);
     command.add_option("--window", window, "Side of a window; default: the model's size")
         ->check(side);
-    command.add_option("--stride", stride,
-                       "From one window to the next; default: two thirds of a window")
+    command
+        .add_option("--stride", stride,
+                    "From one window to the next; default: two thirds of a window")
         ->check(side);
-    command.add_option("--scales", scales,
-                       "Look at the image at several sizes, e.g. 0.5,0.75,1,1.25: mean of the "
-                       "probabilities")
+    command
+        .add_option("--scales", scales,
+                    "Look at the image at several sizes, e.g. 0.5,0.75,1,1.25: mean of the "
+                    "probabilities")
         ->delimiter(',');
     command.add_flag("--flip", flip, "At each of them also look at the mirror image");
 }
@@ -49,7 +53,7 @@ void SegmentArguments::expect_none(const std::string& model) const {
 SegmentOptions SegmentArguments::options(const SegmentNetwork& network) const {
     using Mode = SegmentOptions::Mode;
     SegmentOptions options;
-    options.mode = mode == "slide" ? Mode::slide
+    options.mode = mode == "slide"   ? Mode::slide
                    : mode == "whole" ? Mode::whole
                                      : network.usual_mode();
     if (options.mode == Mode::whole && (window != 0 || stride != 0))

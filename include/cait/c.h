@@ -1,6 +1,7 @@
 /* The engine from C, or from anything that can call C: load a model, classify, embed, segment. Link
- * cait::engine; for what is called cait_segment... cait::evaluate. Functions that can fail return 0, or a null pointer, and cait_last_error() says
- * why. A classifier may be used from several threads at the same time. */
+ * cait::engine; for what is called cait_segment... cait::evaluate. Functions that can fail return
+ * 0, or a null pointer, and cait_last_error() says why. A classifier may be used from several
+ * threads at the same time. */
 #ifndef CAIT_C_H
 #define CAIT_C_H
 

@@ -21,10 +21,10 @@ struct SegmenterOptions {
     // Windows of the model's own size instead of the whole image; models whose weights belong to
     // one size (ResMLP) are run so in any case.
     bool slide = false;
-    std::int64_t short_side = 0;      // that images are resized to; 0: the model's own
-    std::int64_t long_side = 0;       // that they may not exceed; 0: four short sides
+    std::int64_t short_side = 0;       // that images are resized to; 0: the model's own
+    std::int64_t long_side = 0;        // that they may not exceed; 0: four short sides
     std::vector<double> scales = {1};  // of the resized image; probabilities are averaged
-    bool flip = false;                // also look at the mirror image
+    bool flip = false;                 // also look at the mirror image
 };
 
 // What a model takes the pixels of an image for.

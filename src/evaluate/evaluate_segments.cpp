@@ -19,11 +19,8 @@ struct LabelledImage {
 };
 
 LabelledImage read_labelled(const Dataset& dataset, std::size_t index) {
-    LabelledImage one{dataset.image(index), dataset.label_image(index)};
-    if (one.labels.width != one.image.width || one.labels.height != one.image.height)
-        throw Error(fmt::format("{}: expected a label image of {}x{}, found {}x{}",
-                                dataset.name(index), one.image.width, one.image.height,
-                                one.labels.width, one.labels.height));
+    LabelledImage one{dataset.image(index), {}};
+    one.labels = label_image_of(dataset, index, one.image);
     return one;
 }
 
@@ -39,16 +36,18 @@ void keep_worst(std::vector<WorstSegment>& worst, WorstSegment one, std::size_t 
 SegmentsEvaluation evaluate_segments(const ImageSegmenter& segmenter, const Dataset& dataset,
                                      const EvaluateSegmentsOptions& options) {
     if (!dataset.has_label_images())
-        throw Error(fmt::format("{}: expected a data set with label images, such as "
-                                "segmentation:FOLDER",
-                                dataset.source()));
+        throw Error(
+            fmt::format("{}: expected a data set with label images, such as "
+                        "segmentation:FOLDER",
+                        dataset.source()));
     const std::size_t classes = segmenter.network().classes;
     SegmentsEvaluation result;
     result.scores = std::make_shared<SegmentationScores>(classes);
     BadImages bad(kMostBadSegments, dataset.size());
     // The next image is read while the network sees this one.
     const auto read = [&](std::size_t index) {
-        return std::async(std::launch::async, [&dataset, index] { return read_labelled(dataset, index); });
+        return std::async(std::launch::async,
+                          [&dataset, index] { return read_labelled(dataset, index); });
     };
     std::future<LabelledImage> next;
     if (dataset.size() > 0) next = read(0);

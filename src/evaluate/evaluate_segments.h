@@ -15,8 +15,8 @@
 namespace cait {
 
 struct EvaluateSegmentsOptions {
-    bool skip_bad = false;    // leave out up to 5 % of unreadable images; otherwise the first throws
-    std::size_t worst = 12;   // so many of the worst images are kept
+    bool skip_bad = false;   // leave out up to 5 % of unreadable images; otherwise the first throws
+    std::size_t worst = 12;  // so many of the worst images are kept
     std::function<void(std::size_t images)> progress = {};
 };
 

@@ -48,16 +48,6 @@ void add_input_pixel(std::vector<AxisTap>& taps, const WindowAxis& windows, std:
 
 }  // namespace
 
-SegmentSides fit_sides(SegmentSides image, std::int64_t short_side, std::int64_t long_side) {
-    const double factor =
-        std::min(double(long_side) / double(std::max(image.width, image.height)),
-                 double(short_side) / double(std::min(image.width, image.height)));
-    const auto side = [&](std::int64_t size) {
-        return std::max(std::int64_t(double(size) * factor + 0.5), std::int64_t(1));
-    };
-    return {side(image.width), side(image.height)};
-}
-
 std::vector<std::int64_t> window_starts(std::int64_t size, std::int64_t window,
                                         std::int64_t stride) {
     const std::int64_t count = std::max(size - window + stride - 1, std::int64_t(0)) / stride + 1;

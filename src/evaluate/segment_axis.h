@@ -1,5 +1,5 @@
-// Along one axis of an image: how large it becomes, which windows a network sees of it, and how the
-// maps of logits that the network gives are brought back to the pixels.
+// Along one axis of an image: which windows a network sees of it, and how the maps of logits that
+// it gives are brought back to the pixels.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,6 @@
 #include <vector>
 
 namespace cait {
-
-struct SegmentSides {
-    std::int64_t width = 0;
-    std::int64_t height = 0;
-    bool operator==(const SegmentSides&) const = default;
-};
-
-// The largest size of the same shape whose sides are within both limits, as mmcv rounds it.
-SegmentSides fit_sides(SegmentSides image, std::int64_t short_side, std::int64_t long_side);
 
 // Where windows start that cover `size` pixels, `stride` apart; the last one is moved inside.
 // A single one at 0 where the window is not smaller.

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <deque>
 
 #include "cait/error.h"
-#include "evaluate/segment_pass.h"
+#include "data/augment/segmentation_transform.h"
+#include "evaluate/segment_rows.h"
+#include "image/ops/bilinear.h"
 #include "image/ops/resize.h"
 #include "system/cpu_limit.h"
 #include "system/memory_budget.h"
@@ -19,54 +21,20 @@ namespace {
 constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::size_t kMostScales = 16;
 constexpr double kLeastScale = 0.05, kMostScale = 20;
-// Logits of some rows of the result that are in memory at the same time, for each scale.
-constexpr std::int64_t kBandBytes = std::int64_t{32} << 20;
-constexpr std::int64_t kMostBandRows = 64;
 
 std::int64_t up_to_multiple(std::int64_t size, std::int64_t multiple) {
     return (size + multiple - 1) / multiple * multiple;
 }
 
-// Of a row of logits (classes, width): a strongest class for each pixel, of equals the first.
-void strongest(std::span<const float> values, std::int64_t width, std::vector<float>& best,
-               std::uint8_t* labels) {
-    best.assign(values.begin(), values.begin() + width);
-    std::fill_n(labels, width, std::uint8_t{0});
-    const auto classes = std::int64_t(values.size()) / width;
-    for (std::int64_t k = 1; k < classes; ++k) {
-        const float* row = values.data() + k * width;
-        for (std::int64_t x = 0; x < width; ++x) {
-            const bool more = row[x] > best[std::size_t(x)];
-            best[std::size_t(x)] = more ? row[x] : best[std::size_t(x)];
-            labels[x] = more ? std::uint8_t(k) : labels[x];
-        }
-    }
-}
-
-// Adds the softmax over the classes, times `weight`.
-void add_softmax(std::span<float> logits, std::int64_t width, float weight, std::span<float> sums) {
-    const auto classes = std::int64_t(logits.size()) / width;
-    std::vector<float> most(logits.begin(), logits.begin() + width);
-    std::vector<float> total(std::size_t(width), 0.0F);
-    for (std::int64_t k = 1; k < classes; ++k)
-        for (std::int64_t x = 0; x < width; ++x)
-            most[std::size_t(x)] =
-                std::max(most[std::size_t(x)], logits[std::size_t(k * width + x)]);
-    for (std::int64_t k = 0; k < classes; ++k)
-        for (std::int64_t x = 0; x < width; ++x) {
-            float& value = logits[std::size_t(k * width + x)];
-            value = std::exp(value - most[std::size_t(x)]);
-            total[std::size_t(x)] += value;
-        }
-    for (std::int64_t k = 0; k < classes; ++k)
-        for (std::int64_t x = 0; x < width; ++x)
-            sums[std::size_t(k * width + x)] +=
-                weight * logits[std::size_t(k * width + x)] / total[std::size_t(x)];
-}
-
 // Limits are scaled before the image is fitted into them, and cut to whole pixels.
 std::int64_t scaled_limit(std::int64_t limit, double scale) {
     return std::max(std::int64_t(double(limit) * scale), std::int64_t(1));
+}
+
+void check_size(Extent size, std::string_view name) {
+    if (size.width < 1 || size.height < 1)
+        throw Error(fmt::format("{}: expected an image of at least 1x1, found {}x{}", name,
+                                size.width, size.height));
 }
 
 SegmentOptions filled_in(SegmentOptions options, const SegmentNetwork& network) {
@@ -125,7 +93,6 @@ struct ImageSegmenter::State {
     SegmentOptions options;
     std::size_t batch;
     Normaliser normaliser;
-    Filter filter;
     mutable kernels::ThreadPool pool;
 
     State(std::shared_ptr<const SegmentNetworks> source, SegmentNetwork facts,
@@ -135,15 +102,13 @@ struct ImageSegmenter::State {
           options(filled_in(wanted, network)),
           batch(std::max<std::size_t>(together, 1)),
           normaliser(network.preprocessing.mean, network.preprocessing.std),
-          filter(parse_filter(network.preprocessing.interpolation)),
           pool(threads == 0 ? default_threads() : threads) {}
 
-    SegmentLook look(SegmentSides input, bool mirror) const {
+    SegmentLook look(Extent input, bool mirror) const {
         SegmentLook look{.window = network.size,
                          .stride = options.stride,
                          .whole = options.mode == SegmentOptions::Mode::whole,
-                         .mirror = mirror,
-                         .batch = batch};
+                         .mirror = mirror};
         if (look.whole)
             look.window = {up_to_multiple(input.height, network.multiple.height),
                            up_to_multiple(input.width, network.multiple.width)};
@@ -151,65 +116,49 @@ struct ImageSegmenter::State {
             look.window = {options.window, options.window};
         return look;
     }
-};
 
-namespace {
-
-// What the result is made of, row by row.
-class ResultRows {
-public:
-    ResultRows(std::deque<SegmentPass>& passes, std::size_t classes, SegmentSides size,
-               bool probabilities)
-        : passes_(passes), classes_(classes), size_(size) {
-        result_.labels.width = size.width;
-        result_.labels.height = size.height;
-        result_.labels.values.resize(std::size_t(size.width * size.height));
-        if (probabilities) result_.probabilities.resize(classes * result_.labels.values.size());
+    Extent input_of(Extent image, double scale) const {
+        return fitting(image, scaled_limit(options.long_side, scale),
+                       scaled_limit(options.short_side, scale));
     }
 
-    // Rows from `begin` on, which the passes have prepared.
-    void make(std::int64_t begin, std::int64_t end) {
-        const std::size_t values = classes_ * std::size_t(size_.width);
-        std::vector<float> logits(values), sums, best;
-        for (std::int64_t y = begin; y < end; ++y) {
-            std::uint8_t* labels = result_.labels.values.data() + y * size_.width;
-            // One network's softmax keeps the order of its logits.
-            if (passes_.size() == 1 && result_.probabilities.empty()) {
-                passes_.front().row(y, logits);
-                strongest(logits, size_.width, best, labels);
-                continue;
-            }
-            sums.assign(values, 0.0F);
-            for (const SegmentPass& pass : passes_) {
-                pass.row(y, logits);
-                add_softmax(logits, size_.width, 1 / float(passes_.size()), sums);
-            }
-            strongest(sums, size_.width, best, labels);
-            if (!result_.probabilities.empty()) keep(y, sums);
+    Image resized(const Image& image, Extent to) const {
+        if (network.filter) return resize(image, to.width, to.height, *network.filter);
+        Image result;
+        BilinearWorkspace workspace;
+        resize_bilinear(image, ResizeTarget::whole(to.width, to.height), false, result, workspace);
+        return result;
+    }
+
+    // A row of windows through the network, some at a time.
+    Tensor run(const Executor& executor, const WindowCutter& cutter, std::size_t row) const {
+        const std::string tap(kSegmentationTap);
+        const std::size_t columns = cutter.grid().columns();
+        Tensor all;
+        for (std::size_t first = 0; first < columns; first += batch) {
+            const std::size_t count = std::min(batch, columns - first);
+            Tensor maps = executor.run(cutter.cut(row, first, count), {tap}).at(tap);
+            if (count == columns) return maps;
+            Shape shape = maps.shape();
+            shape[0] = std::int64_t(columns);
+            if (!all.defined()) all = Tensor::empty(DType::f32, shape);
+            std::memcpy(all.mutable_bytes().data() + first * (maps.byte_size() / count),
+                        maps.bytes(), maps.byte_size());
         }
+        return all;
     }
 
-    SegmentedImage take() {
-        result_.areas.assign(classes_, 0);
-        for (const std::uint8_t label : result_.labels.values) ++result_.areas[label];
-        return std::move(result_);
+    void check_classes(const SegmentPass& pass, std::string_view name) const {
+        if (pass.classes() != std::int64_t(network.classes))
+            throw Error(fmt::format("{}: expected logits of {} classes, found {}", name,
+                                    network.classes, pass.classes()));
     }
 
-private:
-    void keep(std::int64_t y, std::span<const float> row) {
-        for (std::size_t k = 0; k < classes_; ++k)
-            std::ranges::copy(
-                row.subspan(k * std::size_t(size_.width), std::size_t(size_.width)),
-                result_.probabilities.begin() + (std::int64_t(k) * size_.height + y) * size_.width);
+    void check_one_look() const {
+        if (options.scales.size() != 1 || options.flip)
+            throw UsageError("segment: expected one scale and no mirror image for windows apart");
     }
-
-    std::deque<SegmentPass>& passes_;
-    std::size_t classes_;
-    SegmentSides size_;
-    SegmentedImage result_;
 };
-
-}  // namespace
 
 ImageSegmenter::ImageSegmenter(std::shared_ptr<const SegmentNetworks> networks,
                                SegmentNetwork network, SegmentOptions options, std::size_t batch,
@@ -227,50 +176,87 @@ ImageSegmenter::ImageSegmenter(const Executor& executor, SegmentNetwork network,
 SegmentedImage ImageSegmenter::segment(const Image& image, std::string_view name,
                                        bool probabilities) const {
     const State& state = *state_;
-    const SegmentSides size{image.width, image.height};
-    if (size.width < 1 || size.height < 1)
-        throw Error(fmt::format("{}: expected an image of at least 1x1, found {}x{}", name,
-                                size.width, size.height));
-    const std::size_t classes = state.network.classes;
+    const Extent size{image.width, image.height};
+    check_size(size, name);
     MemoryShare memory;
     if (probabilities)
         memory = MemoryBudget::of_process().reserve(
-            classes * sizeof(float) * std::uint64_t(size.width) * std::uint64_t(size.height),
-            fmt::format("{}: probabilities of {} classes", name, classes));
-    std::deque<RunWindows> runs;
+            state.network.classes * sizeof(float) * std::uint64_t(size.width * size.height),
+            fmt::format("{}: probabilities of {} classes", name, state.network.classes));
+    std::deque<WindowCutter> cutters;  // that the passes refer to
     std::deque<SegmentPass> passes;
     for (const double scale : state.options.scales) {
-        const SegmentSides input = fit_sides(size, scaled_limit(state.options.short_side, scale),
-                                             scaled_limit(state.options.long_side, scale));
-        const Image resized = resize(image, input.width, input.height, state.filter);
+        const Extent input = state.input_of(size, scale);
+        const Image resized = state.resized(image, input);
         for (const bool mirror : {false, true}) {
             if (mirror && !state.options.flip) continue;
             const SegmentLook look = state.look(input, mirror);
-            runs.push_back([network = state.networks->of_size(look.window)](const Tensor& images) {
-                const std::string tap(kSegmentationTap);
-                return network->run(images, {tap}).at(tap);
-            });
-            passes.emplace_back(resized, look, size, state.normaliser, runs.back(), state.pool,
-                                name);
-            if (passes.back().classes() != std::int64_t(classes))
-                throw Error(fmt::format("{}: expected logits of {} classes, found {}", name,
-                                        classes, passes.back().classes()));
+            const WindowCutter& cutter = cutters.emplace_back(resized, look, state.normaliser);
+            passes.emplace_back(
+                input, look, size,
+                [&, network = state.networks->of_size(look.window)](std::size_t row) {
+                    return state.run(*network, cutter, row);
+                },
+                state.pool, name);
+            state.check_classes(passes.back(), name);
         }
     }
-    ResultRows rows(passes, classes, size, probabilities);
-    const std::int64_t band =
-        std::clamp(kBandBytes / (std::int64_t(classes) * size.width * std::int64_t(sizeof(float))),
-                   std::int64_t(state.pool.threads()), kMostBandRows);
-    for (std::int64_t begin = 0; begin < size.height; begin += band) {
-        const std::int64_t count = std::min(band, size.height - begin);
-        for (SegmentPass& pass : passes) pass.prepare(begin, begin + count);
-        const int workers = int(std::min<std::int64_t>(state.pool.threads(), count));
-        state.pool.run(workers, [&](int worker) {
-            const auto share = kernels::share_of(count, worker, workers);
-            rows.make(begin + share.begin, begin + share.end);
-        });
+    return segment_rows(passes, size, probabilities, state.pool);
+}
+
+Tensor ImageSegmenter::windows(const Image& image) const {
+    const State& state = *state_;
+    const Extent size{image.width, image.height};
+    check_size(size, "image");
+    state.check_one_look();
+    const Extent input = state.input_of(size, state.options.scales.front());
+    const WindowCutter cutter(state.resized(image, input), state.look(input, false),
+                              state.normaliser);
+    const std::size_t rows = cutter.grid().rows(), columns = cutter.grid().columns();
+    Tensor all;
+    for (std::size_t row = 0; row < rows; ++row) {
+        const Tensor part = cutter.cut(row, 0, columns);
+        if (rows == 1) return part;
+        if (!all.defined())
+            all = Tensor::empty(
+                DType::f32, {std::int64_t(rows * columns), 3, part.shape()[2], part.shape()[3]});
+        std::memcpy(all.mutable_bytes().data() + row * part.byte_size(), part.bytes(),
+                    part.byte_size());
     }
-    return rows.take();
+    return all;
+}
+
+std::size_t ImageSegmenter::window_count(Extent image) const {
+    const State& state = *state_;
+    check_size(image, "image");
+    const Extent input = state.input_of(image, state.options.scales.front());
+    const WindowGrid grid(input, state.look(input, false));
+    return grid.rows() * grid.columns();
+}
+
+SegmentedImage ImageSegmenter::assemble(Extent image, const Tensor& maps,
+                                        std::string_view name) const {
+    const State& state = *state_;
+    check_size(image, name);
+    state.check_one_look();
+    const Extent input = state.input_of(image, state.options.scales.front());
+    const SegmentLook look = state.look(input, false);
+    const std::size_t columns = WindowGrid(input, look).columns();
+    if (maps.shape().rank() != 4 || maps.shape()[0] != std::int64_t(window_count(image)))
+        throw Error(fmt::format("{}: expected a map of logits for each of {} windows", name,
+                                window_count(image)));
+    std::deque<SegmentPass> passes;
+    passes.emplace_back(
+        input, look, image,
+        [&](std::size_t row) {
+            Shape shape = maps.shape();
+            shape[0] = std::int64_t(columns);
+            const std::size_t bytes = maps.byte_size() / std::size_t(maps.shape()[0]) * columns;
+            return Tensor::view(DType::f32, shape, maps.bytes() + row * bytes, maps.owner());
+        },
+        state.pool, name);
+    state.check_classes(passes.back(), name);
+    return segment_rows(passes, image, false, state.pool);
 }
 
 const SegmentNetwork& ImageSegmenter::network() const { return state_->network; }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,9 @@
 #include "cait/model.h"
 #include "cait/session.h"
 #include "data/label_image.h"
+#include "image/evaluation_transform.h"
 #include "image/image.h"
+#include "image/ops/resize_weights.h"
 #include "models/executor.h"
 
 namespace cait {
@@ -43,8 +46,9 @@ struct SegmentNetwork {
     ImageSize size;      // that it was made for
     ImageSize multiple;  // that sides of its input have to be multiples of: its patch
     std::size_t classes = 0;
-    Preprocessing preprocessing = {};  // mean, std and interpolation
-    bool one_size = false;             // its weights belong to one size: ResMLP's
+    Preprocessing preprocessing = {};   // mean and std
+    std::optional<Filter> filter = {};  // of resizing, Pillow's; none: OpenCV's bilinear
+    bool one_size = false;              // its weights belong to one size: ResMLP's
 
     // Whole images where the network can see them, otherwise windows.
     SegmentOptions::Mode usual_mode() const {
@@ -86,6 +90,13 @@ public:
     // Where probabilities are asked for, also when memory does not suffice for them.
     SegmentedImage segment(const Image& image, std::string_view name = "image",
                            bool probabilities = false) const;
+
+    // For those who run the network themselves, at one scale: the windows of an image, [N, 3, h,
+    // w], row by row, and the result that is made of their logits, [N, K, h', w'].
+    std::size_t window_count(Extent image) const;
+    Tensor windows(const Image& image) const;
+    SegmentedImage assemble(Extent image, const Tensor& maps,
+                            std::string_view name = "image") const;
 
     const SegmentNetwork& network() const;
     const SegmentOptions& options() const;  // with the sizes filled in

@@ -31,8 +31,8 @@ public:
         }
         while (kept_.size() >= kSessions) kept_.pop_back();
         const bool own = size == model_.spec().architecture->common().image_size;
-        kept_.emplace_front(size, std::make_shared<EngineExecutor>(
-                                      own ? model_ : model_.at_size(size), options_));
+        kept_.emplace_front(
+            size, std::make_shared<EngineExecutor>(own ? model_ : model_.at_size(size), options_));
         return kept_.front().second;
     }
 
@@ -57,9 +57,10 @@ SegmentNetwork SegmentNetwork::of(const Model& model) {
     const ModelSpec& spec = model.spec();
     const std::string tap(kSegmentationTap);
     if (!offered_taps(spec).contains(tap))
-        throw UsageError(fmt::format("{}: expected a model that segments, found one without a "
-                                     "dense head",
-                                     spec.name));
+        throw UsageError(
+            fmt::format("{}: expected a model that segments, found one without a "
+                        "dense head",
+                        spec.name));
     const CommonConfig& common = spec.architecture->common();
     if (common.channels != 3)
         throw UsageError(fmt::format("{}: expected a model for images of 3 channels, found {}",

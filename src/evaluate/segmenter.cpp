@@ -18,8 +18,8 @@ namespace {
 
 SegmentOptions options_for(const Model& model, const SegmenterOptions& wanted) {
     SegmentOptions options;
-    options.mode = wanted.slide ? SegmentOptions::Mode::slide
-                                : SegmentNetwork::of(model).usual_mode();
+    options.mode =
+        wanted.slide ? SegmentOptions::Mode::slide : SegmentNetwork::of(model).usual_mode();
     options.short_side = wanted.short_side;
     options.long_side = wanted.long_side;
     options.scales = wanted.scales;

@@ -13,9 +13,9 @@ std::string legend_html(const ReportData& data) {
     std::string items;
     for (std::size_t i = 0; i < data.colours.size(); ++i) {
         const auto& [red, green, blue] = data.colours[i];
-        items += fmt::format(
-            "<span><i class=\"key\" style=\"background:rgb({},{},{})\"></i>{}</span>\n", red, green,
-            blue, class_label(data, std::int64_t(i)));
+        items +=
+            fmt::format("<span><i class=\"key\" style=\"background:rgb({},{},{})\"></i>{}</span>\n",
+                        red, green, blue, class_label(data, std::int64_t(i)));
     }
     return items.empty() ? "" : fmt::format("<p class=\"legend\">\n{}</p>\n", items);
 }
@@ -39,10 +39,11 @@ std::string report_segments(const ReportData& data) {
             picture_html(one.labelled, "labelled: " + name),
             picture_html(one.predicted, "predicted: " + name), 100 * one.miou, name);
     }
-    return section("Worst images",
-                   "Left as it is labelled, right as the model sees it. Wrong labels show up here, "
-                   "too.",
-                   legend_html(data) + fmt::format("<div class=\"cards wide\">\n{}</div>\n", cards));
+    return section(
+        "Worst images",
+        "Left as it is labelled, right as the model sees it. Wrong labels show up here, "
+        "too.",
+        legend_html(data) + fmt::format("<div class=\"cards wide\">\n{}</div>\n", cards));
 }
 
 }  // namespace cait

@@ -73,7 +73,7 @@ public:
 
 SegmentNetwork facts() {
     SegmentNetwork network{.size = {24, 24}, .multiple = {8, 8}, .classes = 5};
-    network.preprocessing.interpolation = "bilinear";
+    network.filter = Filter::bilinear;
     return network;
 }
 
@@ -191,13 +191,6 @@ TEST(SegmentImage, BadInputIsAClearError) {
                         ImageSegmenter(std::make_shared<SineNetworks>(), facts(), wrong);
                     }),
                     HasSubstr(text));
-}
-
-TEST(SegmentAxis, SidesAreThoseOfMmcv) {
-    EXPECT_EQ(fit_sides({683, 512}, 512, 2048), (SegmentSides{683, 512}));
-    EXPECT_EQ(fit_sides({500, 375}, 512, 2048), (SegmentSides{683, 512}));
-    EXPECT_EQ(fit_sides({4000, 300}, 512, 2048), (SegmentSides{2048, 154}));
-    EXPECT_EQ(fit_sides({100000, 1}, 512, 2048), (SegmentSides{2048, 1}));
 }
 
 TEST(SegmentAxis, WindowsCoverAnAxis) {
