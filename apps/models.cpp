@@ -38,24 +38,31 @@ nlohmann::json to_json(const ModelInfo& m) {
             {"training_activation_bytes", m.training_bytes},
             // Some models were reported with a teacher only.
             {"top1", number(m.top1 ? m.top1 : m.top1_distilled)},
-            {"top1_distilled", number(m.top1_distilled)}};
+            {"top1_distilled", number(m.top1_distilled)},
+            {"miou", number(m.miou)},
+            {"miou_multi", number(m.miou_multi)},
+            {"miou_21k", number(m.miou_21k)},
+            {"miou_21k_multi", number(m.miou_21k_multi)}};
 }
 
 void print_table(const std::vector<ModelInfo>& models) {
     const auto accuracy = [](const std::optional<double>& value) {
         return value ? fmt::format("{:.1f}", *value) : std::string("–");
     };
-    print_out("{:<36} {:>9} {:>10} {:>10} {:>12} {:>12} {:>7} {:>10}\n", "model", "image",
-              "params M", "GMAC", "memory", "training", "top-1", "distilled");
+    print_out("{:<36} {:>9} {:>10} {:>10} {:>12} {:>12} {:>7} {:>10} {:>6}\n", "model", "image",
+              "params M", "GMAC", "memory", "training", "top-1", "distilled", "mIoU");
     for (const ModelInfo& m : models)
-        print_out("{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10}\n", m.name,
+        print_out("{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10} {:>6}\n", m.name,
                   fmt::format("{}x{}", m.image_height, m.image_width), double(m.params) * 1e-6,
                   double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
-                  bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled));
+                  bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled),
+                  accuracy(m.miou ? m.miou : m.miou_21k));
     print_out(
         "\n{} models. Memory: float32 activations for one image, at inference and kept for a "
         "training step.\nTop-1: ImageNet accuracy in the paper, trained on labels and with a "
-        "convnet teacher.\n",
+        "convnet teacher.\nmIoU: of ADE20k at one scale in the paper, trained on ImageNet-1k or, "
+        "where that "
+        "was not reported, ImageNet-21k.\n",
         models.size());
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cait/error.h"
+#include "cait/image_size.h"
 #include "cait/settings.h"
 #include "cait/tensor.h"
 
@@ -32,6 +33,12 @@ struct ModelInfo {
     // Of a preset as it is, not of one with changed settings.
     std::optional<double> top1;            // ImageNet accuracy in the paper, labels alone
     std::optional<double> top1_distilled;  // with a convnet teacher
+    // Mean IoU on ADE20k in the paper, of a model that gives every pixel a class: at one scale, at
+    // several, and for a trunk that was trained on ImageNet-21k.
+    std::optional<double> miou = {};
+    std::optional<double> miou_multi = {};
+    std::optional<double> miou_21k = {};
+    std::optional<double> miou_21k_multi = {};
 };
 
 // The models whose name contains one of the filters (all, when there is none), with `settings`
@@ -52,9 +59,12 @@ struct Preprocessing {
 // What a model answers with: its file says so, and a file that does not is of a classifier.
 struct Task {
     // "classify": one class per image, probabilities by softmax. "multi_label": any number of
-    // classes, each with a probability of its own, by sigmoid.
+    // classes, each with a probability of its own, by sigmoid. "segment": one class per pixel.
     std::string name = "classify";
     double threshold = 0;  // a class counts as an answer from this probability on
+    // Of segment: the classes' colours, red, green and blue, for pictures of labels; may be empty.
+    std::vector<std::array<std::uint8_t, 3>> colours = {};
+    std::uint8_t ignore = 255;  // the value of label images that stands for no class
     bool operator==(const Task&) const = default;
 };
 
@@ -97,9 +107,14 @@ public:
     // says what happened.
     Model with_classes(std::vector<std::string> names, std::uint64_t seed = 0) const;
 
-    // The same model with another projection head, as `head.kind` and the other keys of a recipe's
-    // [head] say: what there is under the same name in the same shape is kept, the rest is fresh.
+    // The same model with another head, as `head.kind` and the other keys of a recipe's [head] say:
+    // what there is under the same name in the same shape is kept, the rest is fresh. A head that
+    // gives every pixel a class takes the place of the class head and makes the task "segment".
     Model with_head(const SettingList& head, std::uint64_t seed = 0) const;
+
+    // The same weights for images of another size; the position embedding is resized as when a file
+    // is loaded.
+    Model at_size(ImageSize size) const;
 
     // What its owner calls it, such as the run that it comes from; empty when the file does not
     // say.
@@ -109,8 +124,8 @@ public:
     // Names of the classes in the order of the logits; empty when the file does not say.
     const std::vector<std::string>& classes() const { return classes_; }
     void set_classes(std::vector<std::string> names);  // one per class
-    // Whether load() or with_classes() had to make the class head, or some of its classes, anew:
-    // these have learned nothing yet.
+    // Whether load(), with_classes() or with_head() had to make the class head, or some of its
+    // classes, anew: these have learned nothing yet.
     bool has_fresh_head() const { return fresh_head_; }
 
     const Preprocessing& preprocessing() const { return preprocessing_; }
@@ -141,6 +156,8 @@ public:
     const ModelSpec& spec() const { return *spec_; }
 
 private:
+    void answer_as(const Model& before);
+
     std::shared_ptr<const ModelSpec> spec_;
     std::map<std::string, Tensor> weights_;  // by official name; mapped where that is possible
     std::vector<std::string> notes_;

@@ -1,14 +1,4 @@
-// Height and width of the images that a model takes.
+// ImageSize, which the public headers have.
 #pragma once
 
-#include <cstdint>
-
-namespace cait {
-
-struct ImageSize {
-    std::int64_t height = 224;
-    std::int64_t width = 224;
-    bool operator==(const ImageSize&) const = default;
-};
-
-}  // namespace cait
+#include "cait/image_size.h"  // IWYU pragma: export

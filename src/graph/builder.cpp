@@ -139,6 +139,11 @@ Value Builder::conv2d(Value x, const Affine& params, op::Conv2d options, Locatio
     return record(options, {x, params.weight, params.bias}, where);
 }
 
+Value Builder::conv_transpose2d(Value x, const Affine& params, Location where) {
+    if (!params.bias) return record(op::ConvTranspose2d{}, {x, params.weight}, where);
+    return record(op::ConvTranspose2d{}, {x, params.weight, params.bias}, where);
+}
+
 Value Builder::batch_norm(Value x, std::span<const Value> params, op::BatchNorm options,
                           Location where) {
     std::vector<Value> inputs{x};
@@ -234,6 +239,17 @@ Value Builder::conv2d(std::string_view name, Value x, std::int64_t out, const Co
     return conv2d(x, params, {options.stride, options.padding, options.groups}, where);
 }
 
+Value Builder::conv_transpose2d(std::string_view name, Value x, std::int64_t out, std::int64_t side,
+                                Location where) {
+    const Scope named = scope(name);
+    // PyTorch takes the second axis of a weight for the inputs, whatever the weight is for.
+    const Init by_fan = Init::fan_in(out * side * side);
+    Affine params;
+    params.weight = param("weight", {x.extent(1), out, side, side}, by_fan, {}, true, where);
+    params.bias = param("bias", {out}, by_fan, {}, true, where);
+    return conv_transpose2d(x, params, where);
+}
+
 std::vector<Value> Builder::batch_norm_params(std::string_view name, std::int64_t channels,
                                               const Init& weight_init, Location where) {
     const Scope named = scope(name);
@@ -260,7 +276,8 @@ bool Builder::is_wanted(std::string_view tap) const {
 
 bool Builder::wants(std::string_view tap) {
     offered_.emplace(tap);
-    return is_wanted(tap) || demanded_.contains(tap);
+    const std::string_view numbered = tap.substr(0, tap.rfind('.') + 1);  // none: empty
+    return is_wanted(tap) || demanded_.contains(tap) || demanded_.contains(numbered);
 }
 
 Value Builder::demanded(std::string_view tap) {
@@ -271,6 +288,15 @@ Value Builder::demanded(std::string_view tap) {
     const Value result = value(found->second);
     if (!is_wanted(tap)) graph_.outputs.erase(found);
     return result;
+}
+
+std::vector<Value> Builder::all_demanded(std::string_view prefix) {
+    std::vector<Value> found;
+    for (std::size_t i = 0;; ++i) {
+        const std::string tap = fmt::format("{}{}", prefix, i);
+        if (!graph_.outputs.contains(tap)) return found;
+        found.push_back(demanded(tap));
+    }
 }
 
 void Builder::output(std::string_view tap, const std::function<Value()>& compute) {

@@ -149,6 +149,10 @@ public:
                  Location where = Location::current()) {
         return record(op::Concat{axis}, parts, where);
     }
+    Value concat(std::span<const Value> parts, std::int64_t axis,
+                 Location where = Location::current()) {
+        return record(op::Concat{axis}, parts, where);
+    }
     Value slice(Value x, std::int64_t axis, std::int64_t begin, std::int64_t end,
                 Location where = Location::current()) {
         return record(op::Slice{axis, begin, end}, {x}, where);
@@ -160,13 +164,16 @@ public:
                  Location where = Location::current()) {
         return record(op::Reduce{kind, std::move(axes), keep}, {x}, where);
     }
-    // The three that are recorded for training only; x itself where there is nothing to drop or
+    // Those that are recorded for training only; x itself where there is nothing to drop or
     // to mix.
     Value drop_path(Value x, double rate, Location where = Location::current()) {
         return training() && rate > 0 ? record(op::DropPath{rate}, {x}, where) : x;
     }
     Value dropout(Value x, double rate, Location where = Location::current()) {
         return training() && rate > 0 ? record(op::Dropout{rate}, {x}, where) : x;
+    }
+    Value dropout2d(Value x, double rate, Location where = Location::current()) {
+        return training() && rate > 0 ? record(op::Dropout2d{rate}, {x}, where) : x;
     }
     Value mix_tokens(Value x, std::int64_t cell, Location where = Location::current()) {
         return training() && options_.mix_tokens ? record(op::MixTokens{cell}, {x}, where) : x;
@@ -187,7 +194,15 @@ public:
         return record(options, {x}, where);
     }
 
+    Value resize(Value x, op::Resize options, Location where = Location::current()) {
+        return record(options, {x}, where);
+    }
+    Value adaptive_pool2d(Value x, std::int64_t size, Location where = Location::current()) {
+        return record(op::AdaptivePool2d{size}, {x}, where);
+    }
+
     // ---- Composites
+    Value conv_transpose2d(Value x, const Affine& params, Location where = Location::current());
     Value squeeze_excite(Value x, const Affine& reduce, const Affine& expand,
                          Location where = Location::current()) {
         return record(op::SqueezeExcite{},
@@ -228,6 +243,9 @@ public:
                        const ConvOptions& options = {}, Location where = Location::current());
     Value conv2d(std::string_view name, Value x, std::int64_t out, const ConvOptions& options = {},
                  Location where = Location::current());
+    // Every pixel becomes a patch of side × side.
+    Value conv_transpose2d(std::string_view name, Value x, std::int64_t out, std::int64_t side,
+                           Location where = Location::current());
     // Weight, bias and the buffers running_mean and running_var, which batch_norm() takes.
     std::vector<Value> batch_norm_params(std::string_view name, std::int64_t channels,
                                          const Init& weight_init = Init::ones(),
@@ -246,10 +264,13 @@ public:
     // All taps that have been offered so far, wanted or not.
     const std::set<std::string>& offered() const { return offered_; }
 
-    // For whoever records more on top of an output: computes it, too, when nobody asked for it ...
+    // For whoever records more on top of an output: computes it, too, when nobody asked for it, or
+    // all that are numbered below a name that ends with a dot ...
     void demand(std::string_view tap) { demanded_.emplace(tap); }
     // ... and gives it. It is an output from here on only where somebody did.
     Value demanded(std::string_view tap);
+    // The same for "map.": map.0, map.1, … as far as there are.
+    std::vector<Value> all_demanded(std::string_view prefix);
 
     // The pruned graph; throws UsageError when a wanted tap was never offered.
     Graph finish();

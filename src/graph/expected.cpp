@@ -16,7 +16,8 @@ std::string without_row(std::string name, std::int64_t row) {
 
 ExpectedTensor::Kind expected_kind(ParamRole::Kind role) {
     switch (role) {
-        case ParamRole::Kind::class_head: return ExpectedTensor::Kind::class_axis0;
+        case ParamRole::Kind::class_head:
+        case ParamRole::Kind::dense_head: return ExpectedTensor::Kind::class_axis0;
         case ParamRole::Kind::class_tokens: return ExpectedTensor::Kind::class_tokens;
         case ParamRole::Kind::class_row: return ExpectedTensor::Kind::class_row;
         case ParamRole::Kind::position: return ExpectedTensor::Kind::position;

@@ -64,7 +64,8 @@ struct ParamRole {
         patch_mixing,
         residual_scale,
         statistic,
-        prototypes  // the last layer of DINO's head
+        prototypes,  // the last layer of DINO's head
+        dense_head   // the classes of every pixel
     };
     Kind kind = Kind::plain;
     // A position embedding is [1, prefix + height * width, D]; each axis of a patch mix is either

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -180,6 +181,14 @@ struct Dropout {
     Shape infer(Shapes in) const;
     std::string attributes() const;
 };
+// x [B, C, ...], per image and channel either 0 or x / (1 - rate). Recorded for training only.
+struct Dropout2d {
+    static constexpr std::string_view kName = "dropout2d";
+    double rate = 0;
+    static constexpr bool kTrainingOnly = true;
+    Shape infer(Shapes in) const;
+    std::string attributes() const;
+};
 // x [B, H, W, D] → the same, where a box of it comes from the image at the other end of the batch;
 // twice is nothing. Whoever runs the graph draws the box, on a grid of which a place is cell × cell
 // of x. Recorded for training only.
@@ -238,6 +247,33 @@ struct Fold {
     Tensor compute(Tensors in, const Shape& shape) const;
 };
 
+// x [B, C, H, W] → [B, C, height, width] as PyTorch's interpolate() does it: linearly between the
+// centres of pixels (align_corners=False) without antialiasing, or the nearest pixel.
+struct Resize {
+    static constexpr std::string_view kName = "resize";
+    enum class Kind { bilinear, nearest };
+    Kind kind = Kind::bilinear;
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    Shape infer(Shapes in) const;
+    std::string attributes() const;
+    Tensor compute(Tensors in, const Shape& shape) const;
+};
+// x [B, C, H, W] → the means of size × size parts, [B, C, size, size]. A part is from the pixel
+// that it begins in to the one that it ends in, so that parts overlap where they do not divide the
+// image.
+struct AdaptivePool2d {
+    static constexpr std::string_view kName = "adaptive_pool2d";
+    std::int64_t size = 1;
+    // The pixels [first, second) of part `index` along an axis of `extent` pixels.
+    std::pair<std::int64_t, std::int64_t> part(std::int64_t index, std::int64_t extent) const {
+        return {index * extent / size, ((index + 1) * extent + size - 1) / size};
+    }
+    Shape infer(Shapes in) const;
+    std::string attributes() const;
+    Tensor compute(Tensors in, const Shape& shape) const;
+};
+
 // ---- Composites: each has a decomposition into the above; a walker may run it directly.
 
 // x [..., D], weight [D], bias [D]
@@ -246,6 +282,13 @@ struct LayerNorm {
     double epsilon = 1e-6;
     Shape infer(Shapes in) const;
     std::string attributes() const;
+    Value decompose(Builder& b, Values in, Location at) const;
+};
+// Every pixel becomes a patch of its own, the inverse of a convolution whose stride is its kernel:
+// x [B, I, H, W], weight [I, O, k, k], bias [O] (optional) → [B, O, H*k, W*k]
+struct ConvTranspose2d {
+    static constexpr std::string_view kName = "conv_transpose2d";
+    Shape infer(Shapes in) const;
     Value decompose(Builder& b, Values in, Location at) const;
 };
 // Shared by the attention ops. Talking heads: the flags say which mixes follow as inputs, each
@@ -383,8 +426,9 @@ namespace cait {
 using Op = std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d, op::Add, op::Mul,
                         op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute,
                         op::Concat, op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout,
-                        op::MixTokens, op::BatchNorm, op::Pool2d, op::Unfold, op::Fold,
-                        op::LayerNorm, op::AttentionMap, op::Attention, op::AttentionApply,
+                        op::Dropout2d, op::MixTokens, op::BatchNorm, op::Pool2d, op::Unfold,
+                        op::Fold, op::Resize, op::AdaptivePool2d, op::LayerNorm,
+                        op::ConvTranspose2d, op::AttentionMap, op::Attention, op::AttentionApply,
                         op::Residual, op::SqueezeExcite, op::Outlook, op::PatchEmbed, op::ConvUnit,
                         op::ClassAttention, op::PatchMix, op::MlpBranch, op::AttentionBranch>;
 

@@ -54,6 +54,7 @@ std::optional<Value> WeightRewriter::absorb(Value value, std::int64_t axis, cons
     const auto* attention = std::get_if<op::AttentionMap>(&node.op);
     const bool fits = (std::holds_alternative<op::Linear>(node.op) && is_last) ||
                       (std::holds_alternative<op::Conv2d>(node.op) && is_second) ||
+                      (std::holds_alternative<op::ConvTranspose2d>(node.op) && is_second) ||
                       (attention != nullptr && attention->mix_after && is_second);
     return fits ? with_mapped_rows(node, attention != nullptr, map) : std::nullopt;
 }
@@ -65,8 +66,9 @@ std::optional<Value> WeightRewriter::through_view(const Node& view, std::int64_t
     return builder_.record_as(view, view.op, {*inner});
 }
 
-// The rows of a weight [O, …] and of a bias [O] make the channels. The heads' mix after the
-// softmax, in which a map of attention ends, is such a pair, too.
+// The rows of a weight [O, …], or [I, O, …] of a transposed convolution, and of a bias [O] make the
+// channels. The heads' mix after the softmax, in which a map of attention ends, is such a pair,
+// too.
 std::optional<Value> WeightRewriter::with_mapped_rows(const Node& node, bool is_mix,
                                                       const ChannelMap& map) {
     std::vector<Value> in;
@@ -78,7 +80,9 @@ std::optional<Value> WeightRewriter::with_mapped_rows(const Node& node, bool is_
         const Builder::Scope scope = builder_.scope(node.name);
         const Location at = node.where;
         for (std::size_t i = first; i < in.size(); ++i) {
-            const std::size_t rank = in[i].shape().rank();
+            const bool inputs_first =
+                std::holds_alternative<op::ConvTranspose2d>(node.op) && i == first;
+            const std::size_t rank = in[i].shape().rank() - (inputs_first ? 1 : 0);
             if (map.scale)
                 in[i] = builder_.mul(in[i], as_column(builder_, map.scale, rank, at), at);
             if (map.factor != 1) in[i] = builder_.scale(in[i], map.factor, 0, at);

@@ -32,6 +32,29 @@ void pool_forward(const Pooling& p, const float* x, float* y) {
     });
 }
 
+void part_means(const PartMeans& p, const float* x, float* y) {
+    const auto part = [&](Index index, Index extent) {
+        return Share{index * extent / p.size, ceil_div((index + 1) * extent, p.size)};
+    };
+    const RowBands bands(p.batch, p.size, 1, p.threads);
+    bands.run([&](int, Index image, Index row, Index) {
+        const float* from = x + image * p.height * p.width * p.channels;
+        float* to = y + (image * p.size + row) * p.size * p.channels;
+        const Share rows = part(row, p.height);
+        for (Index column = 0; column < p.size; ++column, to += p.channels) {
+            const Share columns = part(column, p.width);
+            const Index wide = columns.end - columns.begin;
+            std::fill_n(to, p.channels, 0.0F);
+            for (Index line = rows.begin; line < rows.end; ++line)
+                best_kernels().add_columns(
+                    rows_of(from + (line * p.width + columns.begin) * p.channels, p.channels), wide,
+                    p.channels, to);
+            const float count = float(wide * (rows.end - rows.begin));
+            for (Index c = 0; c < p.channels; ++c) to[c] /= count;
+        }
+    });
+}
+
 void channel_means(Index batch, Index pixels, Index channels, int threads, const float* x,
                    float* means, Workspace& workspace) {
     constexpr Index kStep = 64;  // channels that fill cache lines

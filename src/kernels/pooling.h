@@ -23,6 +23,16 @@ private:
 // x [batch, height, width, channels] → y [batch, out_height, out_width, channels]
 void pool_forward(const Pooling& p, const float* x, float* y);
 
+// The means of size × size parts, each from the pixel that it begins in to the one that it ends in.
+struct PartMeans {
+    Index batch = 0, height = 0, width = 0, channels = 0;
+    Index size = 1;
+    int threads = 1;
+};
+
+// x [batch, height, width, channels] → y [batch, size, size, channels], as op::AdaptivePool2d.
+void part_means(const PartMeans& p, const float* x, float* y);
+
 // x [batch, pixels, channels] → means [batch, channels]
 void channel_means(Index batch, Index pixels, Index channels, int threads, const float* x,
                    float* means, Workspace& workspace);

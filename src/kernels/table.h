@@ -71,6 +71,18 @@ struct PoolArgs {
     float* out = nullptr;  // of the image's first row
 };
 
+// Rows [row_begin, row_end) of an image in another size, channels last: linear between the centres
+// of pixels, or the nearest pixel.
+struct ResizeArgs {
+    const float* image = nullptr;
+    Index height = 0, width = 0, channels = 0;
+    bool bilinear = true;
+    Index row_begin = 0, row_end = 0;
+    Index out_height = 0, out_width = 0;
+    Index out_step = 0;    // floats from one pixel of the result to the next
+    float* out = nullptr;  // of the image's first row
+};
+
 // Outlook attention of one image for heads [head_begin, head_end): values [height * width] rows of
 // dim elements, value_ld apart; scores [windows, heads, kernel^2, kernel^2] → out [height * width,
 // dim].
@@ -147,6 +159,7 @@ struct KernelTable {
                          Index columns, float* y);
     void (*depthwise)(const DepthwiseArgs& args);
     void (*pool)(const PoolArgs& args);
+    void (*resize)(const ResizeArgs& args);
     void (*outlook)(const OutlookArgs& args);
     void (*add)(const float* x, Index count, float* y);  // y += x
     void (*add_columns)(const Rows& x, Index rows, Index columns, float* sums);

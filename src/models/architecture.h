@@ -11,6 +11,7 @@
 
 #include "base/rename.h"
 #include "graph/builder.h"
+#include "models/projection_head.h"
 #include "models/settings.h"
 
 namespace cait {
@@ -23,12 +24,12 @@ enum class DropPathRule { constant, linear };
 struct CommonConfig {
     ImageSize image_size;
     std::int64_t channels = 3;
-    std::int64_t classes = 1000;  // 0, where a family allows it: a backbone without a head
+    std::int64_t classes = 1000;  // 0: a backbone without a class head
     double drop_path = 0;
     DropPathRule drop_path_rule = DropPathRule::linear;
     std::int64_t classifier_hidden = 0;  // HeadConfig::classifier: configure() sets both
 };
-void bind_common(Settings& settings, CommonConfig& config, std::int64_t least_classes = 1);
+void bind_common(Settings& settings, CommonConfig& config);
 
 // The rate in block `index` of `depth`.
 double block_drop_path(const CommonConfig& config, std::int64_t index, std::int64_t depth);
@@ -90,10 +91,16 @@ private:
     Config config_;
 };
 
-// Top-1 accuracies on ImageNet that the papers report for a model.
+// What the papers report for a model: top-1 accuracies on ImageNet; of a head for every pixel, the
+// mean IoU on ADE20k.
 struct Reported {
-    std::optional<double> top1;            // trained on labels alone
-    std::optional<double> top1_distilled;  // with a convnet teacher
+    std::optional<double> top1;             // trained on labels alone
+    std::optional<double> top1_distilled;   // with a convnet teacher
+    std::optional<double> miou = {};        // at one scale
+    std::optional<double> miou_multi = {};  // at several scales, mirrored as well
+    // The same for a trunk that was trained on ImageNet-21k first.
+    std::optional<double> miou_21k = {};
+    std::optional<double> miou_21k_multi = {};
 };
 
 // What is subtracted from the channels, and what they are divided by.
@@ -110,6 +117,7 @@ struct Preset {
     std::shared_ptr<const Architecture> architecture;
     Reported reported;
     Preparation preparation;
+    HeadConfig head = {};  // what stands on the trunk beside its classifier
 };
 
 struct Family {
@@ -118,6 +126,7 @@ struct Family {
     std::string paper;
     std::vector<Preset> presets;
     std::string alias = "timm";  // whose names renames() has; where it has none, theirs are ours
+    MapsOf maps = MapsOf::blocks;
 };
 
 template <class Config>
@@ -126,7 +135,18 @@ Preset preset(std::string name, const Config& config, Reported reported, double 
     return {std::move(name),
             std::make_shared<ArchitectureOf<Config>>(config),
             reported,
-            {crop_ratio, normalisation}};
+            {crop_ratio, normalisation},
+            {}};
+}
+
+// A preset for every pixel's class of ADE20k's 150, by UPerNet of this width.
+template <class Config>
+Preset upernet_preset(std::string name, const Config& config, std::int64_t width,
+                      Reported reported) {
+    Preset result = preset(std::move(name), config, reported, 1.0);
+    result.head.kind = HeadKind::upernet;
+    result.head.dense.width = width;
+    return result;
 }
 
 }  // namespace cait

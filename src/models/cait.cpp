@@ -121,6 +121,8 @@ void record(Builder& b, const CaitConfig& c) {
         x = transformer_block(b, i, x, options);
         if (options.has_class_token)
             output_token_pair(b, i + 1 - c.class_insert, x, c.class_tokens());
+        output_map(b, i, x, options.has_class_token ? c.class_tokens() : 0,
+                   patch_grid(c.image_size, c.patch));
     }
 
     Value tokens;  // [B, T, D]
@@ -150,6 +152,7 @@ void record(Builder& b, const CaitConfig& c) {
     const Value features = tokens ? normed(token_vector(b, tokens, 0))
                                   : b.reduce(normed(patches), op::Reduce::Kind::mean, {1});
     b.output("features", features);
+    if (leaves_out_heads(b, c, {"head", "head_dist"})) return;
     const Init head_init = head_init_of(c.residual);
     const Value logits = class_head(b, "head", features, c, head_init);
     if (!c.distill_token) return output_logits(b, logits, {});

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/suggest.h"
 
 namespace cait {
@@ -14,11 +16,10 @@ const std::vector<Family>& families() {
     return all;
 }
 
-void bind_common(Settings& s, CommonConfig& c, std::int64_t least_classes) {
+void bind_common(Settings& s, CommonConfig& c) {
     s.image_size("image_size", c.image_size, "N or HEIGHTxWIDTH in pixels");
     s.integer("channels", c.channels, 1, "channels of the image");
-    s.integer("classes", c.classes, least_classes,
-              least_classes == 0 ? "number of classes; 0: no head" : "number of classes");
+    s.integer("classes", c.classes, 0, "number of classes; 0: no class head");
     s.number("drop_path", c.drop_path, 0, 0.999, "stochastic depth rate in training");
     s.choice("drop_path_rule", c.drop_path_rule,
              {{"constant", DropPathRule::constant}, {"linear", DropPathRule::linear}},
@@ -54,17 +55,30 @@ std::pair<const Family*, const Preset*> find_preset(const std::string& name) {
                                  fmt::join(nearest_names(name, names), ", ")));
 }
 
+void check_head(ModelSpec& spec) {
+    HeadConfig& head = spec.head;
+    if (!head.is_dense()) return;
+    if (head.predictor > 0)
+        throw_rule("head.predictor: expected 0, as the head answers for every pixel");
+    if (head.kind == HeadKind::upernet) settle_pyramid(head.dense, spec.family->maps);
+}
+
 }  // namespace
 
 ModelSpec configure(const std::string& name, const SettingList& settings) {
     const auto [family, preset] = find_preset(name);
-    ModelSpec spec{name, family, preset, preset->architecture->clone()};
+    ModelSpec spec{name, family, preset, preset->architecture->clone(), preset->head};
     Settings keys, head_keys;
     spec.architecture->bind(keys);
     bind(head_keys, spec.head);
     try {
         for (const auto& [key, value] : settings)
             (key.starts_with(kHeadPrefix) ? head_keys : keys).set(key, value);
+        // A class head beside the pixels' classes is there only where somebody asks for it.
+        if (spec.head.is_dense() && !preset->head.is_dense() &&
+            std::ranges::count(settings, "classes", &SettingList::value_type::first) == 0)
+            spec.architecture->common().classes = 0;
+        check_head(spec);
         spec.architecture->common().classifier_hidden = spec.head.classifier;
         spec.architecture->check();
     } catch (const UsageError& error) {
@@ -77,19 +91,54 @@ std::map<std::string, std::string> ModelSpec::settings() const {
     Settings keys;
     architecture->bind(keys);
     HeadConfig heads = head;
-    if (!heads.plain()) bind(keys, heads);
+    if (!heads.plain() || !preset->head.plain()) bind_own_keys(keys, heads);
     std::map<std::string, std::string> result;
     for (auto& [key, value] : keys.values()) result.emplace(key, value);
     return result;
 }
 
+std::int64_t class_count(const ModelSpec& spec) {
+    return spec.head.is_dense() ? spec.head.dense.classes : spec.architecture->common().classes;
+}
+
+std::vector<Rename> known_renames(const ModelSpec& spec) {
+    std::vector<Rename> rules = spec.architecture->renames();
+    // Of mmseg's VisionTransformer and of its ResNetV1c, below "backbone.".
+    static const std::vector<Rename> kMmseg = {
+        {"patch_embed.proj.**", "patch_embed.projection.**"},
+        {"blocks.*.norm1.**", "layers.*.ln1.**"},
+        {"blocks.*.norm2.**", "layers.*.ln2.**"},
+        {"blocks.*.attn.qkv.weight", "layers.*.attn.attn.in_proj_weight"},
+        {"blocks.*.attn.qkv.bias", "layers.*.attn.attn.in_proj_bias"},
+        {"blocks.*.attn.proj.**", "layers.*.attn.attn.out_proj.**"},
+        {"blocks.*.mlp.fc1.**", "layers.*.ffn.layers.0.0.**"},
+        {"blocks.*.mlp.fc2.**", "layers.*.ffn.layers.1.**"},
+        {"norm.**", "ln1.**"},
+        {"conv1.0.**", "stem.0.**"},
+        {"conv1.1.**", "stem.1.**"},
+        {"conv1.3.**", "stem.3.**"},
+        {"conv1.4.**", "stem.4.**"},
+        {"conv1.6.**", "stem.6.**"},
+        {"bn1.**", "stem.7.**"}};
+    if (spec.head.is_dense()) rules.insert(rules.end(), kMmseg.begin(), kMmseg.end());
+    return rules;
+}
+
 std::string default_tap(const ModelSpec& spec) {
+    if (spec.head.is_dense()) return "segmentation";
     return spec.architecture->common().classes > 0 ? "logits" : "features";
 }
 
 namespace {
 
 RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
+    if (options.taps.empty() && spec.head.is_dense()) {
+        options.taps = {default_tap(spec)};
+        const bool has_second =
+            spec.head.kind == HeadKind::upernet && spec.head.dense.auxiliary >= 0;
+        if (options.mode == Mode::train && has_second)
+            options.taps.emplace_back("segmentation_auxiliary");
+    }
     if (spec.architecture->common().classes > 0) return options;
     for (const std::string& tap : options.taps)
         if (tap.starts_with("logits"))
@@ -101,10 +150,28 @@ RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
     return options;
 }
 
-void record_into(Builder& builder, const Architecture& architecture, const HeadConfig& head) {
-    if (head.any()) builder.demand("features");
+constexpr std::string_view kMaps = "map.";
+
+// On top of all maps; what a head does not read is pruned.
+void record_dense(Builder& b, const ModelSpec& spec, const CommonConfig& common) {
+    if (!spec.head.is_dense()) return leave_out_dense_head(b);
+    const std::vector<Value> maps = b.all_demanded(kMaps);
+    if (maps.empty())
+        throw UsageError(
+            fmt::format("{}: expected a model with feature maps for head.kind upernet "
+                        "or linear_map, found none",
+                        spec.name));
+    if (spec.head.kind == HeadKind::linear_map) return record_linear_map(b, spec.head.dense, maps);
+    const std::int64_t patch = common.image_size.height / maps.back().extent(2);
+    record_upernet(b, spec.head.dense, maps, spec.family->maps, patch);
+}
+
+void record_into(Builder& builder, const Architecture& architecture, const ModelSpec& spec) {
+    if (spec.head.any()) builder.demand("features");
+    if (spec.head.is_dense()) builder.demand(kMaps);
     architecture.record(builder);
-    record_heads(builder, head);
+    record_heads(builder, spec.head);
+    record_dense(builder, spec, architecture.common());
 }
 
 }  // namespace
@@ -116,13 +183,13 @@ Graph record(const ModelSpec& spec, const RecordOptions& wanted) {
     if (options.drop_path) architecture->common().drop_path = *options.drop_path;
     architecture->check();
     Builder builder(options);
-    record_into(builder, *architecture, spec.head);
+    record_into(builder, *architecture, spec);
     return builder.finish();
 }
 
 std::set<std::string> offered_taps(const ModelSpec& spec) {
     Builder builder({});
-    record_into(builder, *spec.architecture, spec.head);
+    record_into(builder, *spec.architecture, spec);
     return builder.offered();
 }
 

@@ -49,11 +49,19 @@ ModelSpec configure(const std::string& name, const SettingList& settings = {});
 
 Graph record(const ModelSpec& spec, const RecordOptions& options = {});
 
-// What a model gives when nobody says what: its logits, or the features of one without classes.
+// How many classes the model's answers have, be they for an image or for every pixel.
+std::int64_t class_count(const ModelSpec& spec);
+// The names of others that load into it: those of its family, and mmseg's where the head is one of
+// theirs.
+std::vector<Rename> known_renames(const ModelSpec& spec);
+
+// What a model gives when nobody says what: the classes of every pixel where it has such a head,
+// its logits, or the features of one without classes.
 std::string default_tap(const ModelSpec& spec);
-// Whether a tap is made by the class head: its logits, of the image or of every token.
+// Whether a tap is made by the class head: its logits, of the image, of every token or of every
+// pixel.
 inline bool reads_class_head(std::string_view tap) {
-    return tap.find("logits") != std::string_view::npos;
+    return tap.find("logits") != std::string_view::npos || tap.starts_with("segmentation");
 }
 // The names of all taps that the model has.
 std::set<std::string> offered_taps(const ModelSpec& spec);

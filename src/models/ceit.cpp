@@ -121,6 +121,7 @@ void record(Builder& b, const CeitConfig& c) {
     for (std::int64_t i = 0; i < c.depth; ++i) {
         x = block(b, i, x, grid, c);
         class_tokens.push_back(b.slice(x, 1, 0, 1));
+        output_map(b, i, x, 1, grid);
     }
     // No norm of this network ever sees the last patches.
     b.output("tokens", [&] { return b.slice(x, 1, 1, x.extent(1)); });
@@ -130,6 +131,7 @@ void record(Builder& b, const CeitConfig& c) {
     const Value last = class_token_attention(b, b.add(all, layers), c);
     const Value features = b.layer_norm("norm", token_vector(b, last, 0), kNormEpsilon);
     b.output("features", features);
+    if (leaves_out_heads(b, c, {"head"})) return;
     output_logits(b, class_head(b, "head", features, c), {});
 }
 

@@ -63,6 +63,15 @@ Tensor moved_rows(Tensor fresh, const Tensor& old, const std::vector<std::int64_
     return fresh;
 }
 
+// None where a new class has no colour.
+std::vector<std::array<std::uint8_t, 3>> moved_colours(
+    const std::vector<std::array<std::uint8_t, 3>>& old, const std::vector<std::int64_t>& from) {
+    std::vector<std::array<std::uint8_t, 3>> moved;
+    if (old.empty() || std::ranges::count(from, kNew) > 0) return moved;
+    for (const std::int64_t place : from) moved.push_back(old[std::size_t(place)]);
+    return moved;
+}
+
 // "head.weight" and 7 to the tensor of that class, for models that keep each class apart.
 std::string row_key(const std::string& stacked, std::int64_t row) {
     return fmt::format("{}#{}", stacked, row);
@@ -79,7 +88,8 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
     const std::vector<std::int64_t> from = places(names, classes_);
     const std::map<std::string, std::string> own = settings();
     SettingList changed(own.begin(), own.end());
-    changed.emplace_back("classes", std::to_string(names.size()));
+    const bool dense = spec_->head.is_dense();
+    changed.emplace_back(dense ? "head.classes" : "classes", std::to_string(names.size()));
     model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
 
     std::unordered_map<std::string, std::string> rows;
@@ -93,6 +103,11 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
         const ParamSpec& spec = graph.params[i];
         const ExpectedTensor& tensor = expected[i];
+        // A class head beside that of the pixels keeps its classes.
+        if (dense && spec.role.kind != ParamRole::Kind::dense_head) {
+            model.weights_[spec.name] = weights_.at(spec.name);
+            continue;
+        }
         switch (tensor.kind) {
             case ExpectedTensor::Kind::class_axis0:
             case ExpectedTensor::Kind::class_tokens:
@@ -113,6 +128,7 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
     }
     model.notes_.push_back(note_about(from, names, classes_.size()));
     model.fresh_head_ = fresh_head_ || std::ranges::count(from, kNew) > 0;
+    model.task_.colours = moved_colours(task_.colours, from);
     model.classes_ = std::move(names);
     return model;
 }

@@ -36,6 +36,7 @@ void output_map_logits(Builder& b, std::string_view name, Value map, Value featu
     b.patch_grid({map.extent(2), map.extent(3)});
     b.output("tokens", [&] { return map_tokens(b, map, where); });
     b.output("features", features);
+    if (leaves_out_heads(b, config, {name})) return;
     options.role = {.kind = ParamRole::Kind::class_head};
     const Value read = classifier_input(b, name, features, config, where);
     const Affine head = b.linear_params(name, read.extent(-1), config.classes, options, where);

@@ -125,9 +125,13 @@ void record(Builder& b, const DeepvitConfig& c) {
                                           : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     x = b.concat({class_token(b, c.dim, 0.02), x}, 1);
     x = b.dropout(add_position(b, x, grid, 1), c.dropout.tokens);
-    for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
+    for (std::int64_t i = 0; i < c.depth; ++i) {
+        x = block(b, i, x, c);
+        output_map(b, i, x, 1, grid);
+    }
 
     const Value features = class_features(b, x, 1).features;
+    if (leaves_out_heads(b, c, {"head"})) return;
     output_logits(b, class_head(b, "head", features, c), {});
 }
 

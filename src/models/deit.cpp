@@ -3,6 +3,8 @@
 // paper's control, a second class token that learns from the same labels, is a key.
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "models/block.h"
 #include "models/catalogue.h"
 #include "models/parts.h"
@@ -72,10 +74,12 @@ void record(Builder& b, const DeitConfig& c) {
                                .dropout = c.dropout,
                                .norm_place = c.norm_place});
         output_token_pair(b, i + 1, x, prefix);
+        output_map(b, i, x, prefix, patch_grid(c.image_size, c.patch));
         after.push_back(x);
     }
 
     const auto [norm, features] = class_features(b, x, prefix);
+    if (leaves_out_heads(b, c, {"head", "head_dist", "head_second"})) return;
     const bool plain = c.head_input.blocks == 1 && !c.head_input.average;
     const Value read = plain ? features : head_input(b, after, norm, prefix, c.head_input);
     const Value logits = class_head(b, "head", read, c);
@@ -119,6 +123,18 @@ Family deit_family() {
                                                         distilled ? "distilled_" : "", size.pixels),
                                             c, reported, 0.875));
         }
+    // Table 4.6 of Touvron's thesis.
+    for (const auto& [name, dim, heads, miou] :
+         {std::tuple("small", 384, 6, 40.5), std::tuple("base", 768, 12, 42.3)}) {
+        DeitConfig c;
+        c.image_size = {224, 224};
+        c.classes = 0;
+        c.dim = dim;
+        c.heads = heads;
+        c.drop_path = 0.1;
+        family.presets.push_back(upernet_preset(fmt::format("deit_{}_patch16_upernet_224", name), c,
+                                                512, {{}, {}, miou}));
+    }
     return family;
 }
 

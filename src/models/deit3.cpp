@@ -60,9 +60,11 @@ void record(Builder& b, const Deit3Config& c) {
     for (std::int64_t i = 0; i < c.depth; ++i) {
         options.drop_path = block_drop_path(c, i, c.depth);
         x = transformer_block(b, i, x, options);
+        output_map(b, i, x, 1, patch_grid(c.image_size, c.patch));
     }
 
     const Value features = class_features(b, x, 1).features;
+    if (leaves_out_heads(b, c, {"head"})) return;
     output_logits(b, class_head(b, "head", features, c, head_init_of(c.residual)), {});
 }
 
@@ -127,6 +129,32 @@ Family deit3_family() {
         c.drop_path = m.drop_path;
         c.drop_path_rule = DropPathRule::constant;
         family.presets.push_back(preset(fmt::format("deit3_{}", m.name), c, {m.top1, {}}, 1.0));
+    }
+
+    // Table 6.12 of Touvron's thesis.
+    struct Segmenter {
+        const char* name;
+        std::int64_t dim, depth, heads, width;
+        double drop_path;
+        Reported reported;
+    };
+    const Segmenter segmenters[] = {
+        {"tiny", 192, 12, 3, 192, 0, {{}, {}, 40.1, 41.8}},
+        {"small", 384, 12, 6, 384, 0.05, {{}, {}, 45.6, 46.8}},
+        {"base", 768, 12, 12, 512, 0.2, {{}, {}, 49.3, 50.2, 51.8, 52.8}},
+        {"large", 1024, 24, 16, 512, 0.45, {{}, {}, 51.5, 52.0, 53.8, 54.7}},
+    };
+    for (const Segmenter& m : segmenters) {
+        Deit3Config c;
+        c.image_size = {512, 512};
+        c.classes = 0;
+        c.dim = m.dim;
+        c.depth = m.depth;
+        c.heads = m.heads;
+        c.drop_path = m.drop_path;
+        c.drop_path_rule = DropPathRule::constant;
+        family.presets.push_back(upernet_preset(fmt::format("deit3_{}_patch16_upernet_512", m.name),
+                                                c, m.width, m.reported));
     }
     return family;
 }

@@ -46,10 +46,12 @@ SettingList settings_in(const WeightFile& file, const FileFacts& facts, const st
         own_model(file, facts, path);
         return facts.settings;
     }
-    if (std::ranges::count(settings, "classes", &SettingList::value_type::first) > 0) return {};
-    const auto classes = classes_in(file, configure(name, settings));
+    const ModelSpec spec = configure(name, settings);
+    const char* key = spec.head.is_dense() ? "head.classes" : "classes";
+    if (std::ranges::count(settings, key, &SettingList::value_type::first) > 0) return {};
+    const auto classes = classes_in(file, spec);
     if (!classes) return {};
-    return {{"classes", std::to_string(*classes)}};
+    return {{key, std::to_string(*classes)}};
 }
 
 }  // namespace

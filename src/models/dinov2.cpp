@@ -31,7 +31,7 @@ struct Dinov2Config : CommonConfig {
 };
 
 void bind(Settings& s, Dinov2Config& c) {
-    bind_common(s, c, 0);
+    bind_common(s, c);
     bind_transformer(s, c.patch, c.dim, c.depth, c.heads, c.mlp_ratio);
     s.choice("feed_forward", c.feed_forward,
              {{"mlp", FeedForward::mlp}, {"swiglu", FeedForward::swiglu}},
@@ -76,10 +76,11 @@ void record(Builder& b, const Dinov2Config& c) {
     for (std::int64_t i = 0; i < c.depth; ++i) {
         options.drop_path = block_drop_path(c, i, c.depth);
         x = transformer_block(b, i, x, options);
+        output_map(b, i, x, 1 + c.registers, patch_grid(c.image_size, c.patch));
     }
 
     const Value features = class_features(b, x, 1 + c.registers).features;
-    if (c.classes == 0) return b.leave_out("head");
+    if (leaves_out_heads(b, c, {"head"})) return;
     output_logits(b, class_head(b, "head", features, c), {});
 }
 

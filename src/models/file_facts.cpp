@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "image/preprocessing_json.h"
+#include "models/task.h"
 #include "weights/metadata_json.h"
 
 namespace cait {
@@ -67,10 +69,31 @@ public:
         if (!json_.is_object() || !json_.contains("name") || !json_["name"].is_string() ||
             !json_.contains("threshold") || !json_["threshold"].is_number())
             refuse("a JSON object with a name and a threshold");
-        return {json_["name"].get<std::string>(), json_["threshold"].get<double>()};
+        Task task;
+        task.name = json_["name"].get<std::string>();
+        task.threshold = json_["threshold"].get<double>();
+        if (json_.contains("ignore")) task.ignore = byte(json_["ignore"]);
+        if (json_.contains("colours")) task.colours = colours(json_["colours"]);
+        return task;
     }
 
 private:
+    std::uint8_t byte(const Json& value) const {
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 255)
+            refuse("whole numbers from 0 to 255 for ignore and colours");
+        return std::uint8_t(value.get<std::uint64_t>());
+    }
+
+    std::vector<std::array<std::uint8_t, 3>> colours(const Json& list) const {
+        if (!list.is_array()) refuse("a JSON list of colours");
+        std::vector<std::array<std::uint8_t, 3>> result;
+        for (const Json& one : list) {
+            if (!one.is_array() || one.size() != 3) refuse("three numbers for each colour");
+            result.push_back({byte(one[0]), byte(one[1]), byte(one[2])});
+        }
+        return result;
+    }
+
     [[noreturn]] void refuse(const std::string& expected) const {
         throw Error(fmt::format("{}: metadata '{}': expected {}", path_, key_, expected));
     }
@@ -85,6 +108,7 @@ private:
 
 bool FileFacts::has_head() const {
     if (model.empty()) return false;
+    if (task.name == kSegment) return true;
     const auto given = std::ranges::find(settings, "classes", &SettingList::value_type::first);
     return given == settings.end() || given->second != "0";
 }
@@ -118,9 +142,12 @@ std::map<std::string, std::string> facts_metadata(const FileFacts& facts) {
         metadata[kClasses] =
             Json(facts.classes).dump(-1, ' ', false, Json::error_handler_t::replace);
     if (facts.preprocessing) metadata[kPreprocess] = Json(*facts.preprocessing).dump();
-    if (facts.task != Task())
-        metadata[kTask] =
-            Json{{"name", facts.task.name}, {"threshold", facts.task.threshold}}.dump();
+    if (facts.task != Task()) {
+        Json task{{"name", facts.task.name}, {"threshold", facts.task.threshold}};
+        if (facts.task.ignore != Task().ignore) task["ignore"] = facts.task.ignore;
+        if (!facts.task.colours.empty()) task["colours"] = facts.task.colours;
+        metadata[kTask] = task.dump();
+    }
     if (!facts.training.empty())
         metadata[kTraining] =
             Json(facts.training).dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -71,7 +71,7 @@ bool fits(const WeightFile& file, const ModelSpec& spec) {
         else if (found == tensors.end() ? one.required : !has_shape(one, found->second->shape()))
             return false;
     }
-    const std::vector<Rename> renames = spec.architecture->renames();
+    const std::vector<Rename> renames = known_renames(spec);
     return (missing_heads == 0 || missing_heads == heads) &&
            std::ranges::all_of(file.tensors, [&](const NamedTensor& entry) {
                return is_known(entry.name, wanted, graph.left_out) ||
@@ -91,7 +91,7 @@ bool shares_names(const WeightFile& file, const ModelSpec& spec) {
 
 TensorsByName tensors_by_name(const WeightFile& file, const ModelSpec& spec) {
     TensorsByName tensors;
-    const std::vector<Rename> renames = spec.architecture->renames();
+    const std::vector<Rename> renames = known_renames(spec);
     for (const NamedTensor& entry : file.tensors) tensors.emplace(entry.name, &entry.tensor);
     for (const NamedTensor& entry : file.tensors)
         tensors.emplace(to_official(entry.name, renames), &entry.tensor);
@@ -100,10 +100,16 @@ TensorsByName tensors_by_name(const WeightFile& file, const ModelSpec& spec) {
 
 std::optional<std::int64_t> classes_in(const WeightFile& file, const ModelSpec& spec) {
     const TensorsByName tensors = tensors_by_name(file, spec);
-    for (const ExpectedTensor& wanted : expected_tensors(record(spec)))
+    const Graph graph = record(spec);
+    const std::vector<ExpectedTensor> expected = expected_tensors(graph);
+    for (std::size_t i = 0; i < graph.params.size(); ++i) {
+        const ExpectedTensor& wanted = expected[i];
+        const bool is_dense = graph.params[i].role.kind == ParamRole::Kind::dense_head;
+        if (is_dense != spec.head.is_dense()) continue;
         if (const auto rows = rows_of(wanted, tensors);
             rows && *rows > 0 && *rows <= Settings::kLargest)
             return rows;
+    }
     return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "graph/cost.h"
@@ -23,6 +24,46 @@ Reported reported_for(const ModelSpec& spec) {
     return spec.settings() == configure(spec.name).settings() ? spec.preset->reported : Reported{};
 }
 
+// A head that answers for every pixel makes the task, whatever a file says.
+Task task_for(const ModelSpec& spec, Task task) {
+    const bool segments = task.name == kSegment;
+    if (spec.head.is_dense() == segments) return task;
+    Task other;
+    if (spec.head.is_dense()) other.name = kSegment;
+    return other;
+}
+
+// A file need not have what the classes of pixels do not depend on: the last norm of a trunk, the
+// second head of training. Where it has nothing of the head, the head is made anew.
+struct DenseExpectation {
+    std::vector<ExpectedTensor> tensors;
+    bool fresh_head = false;
+};
+
+DenseExpectation expected_of_dense(const ModelSpec& spec, const Graph& graph,
+                                   const WeightFile& file) {
+    DenseExpectation result{expected_tensors(graph), false};
+    std::set<std::string> read;
+    for (const Node& node : graph.nodes)
+        if (const auto* param = std::get_if<op::Param>(&node.op))
+            read.insert(graph.params[param->index].name);
+    for (ExpectedTensor& tensor : result.tensors)
+        if (!read.contains(tensor.name)) tensor.required = false;
+    result.fresh_head = std::ranges::none_of(file.tensors, [](const NamedTensor& tensor) {
+        return tensor.name.starts_with("decode_head.");
+    });
+    if (!result.fresh_head) return result;
+    const std::map<std::string, std::string> own = spec.settings();
+    SettingList bare(own.begin(), own.end());
+    bare.emplace_back("head.kind", "none");
+    std::set<std::string> trunk;
+    for (const ParamSpec& param : record(configure(spec.name, bare)).params)
+        trunk.insert(param.name);
+    for (ExpectedTensor& tensor : result.tensors)
+        if (!trunk.contains(tensor.name)) tensor.required = false;
+    return result;
+}
+
 ModelInfo info_of(const ModelSpec& spec) {
     const Cost cost = estimate_cost(record(spec));
     const CommonConfig& common = spec.architecture->common();
@@ -36,7 +77,11 @@ ModelInfo info_of(const ModelSpec& spec) {
             .inference_bytes = cost.inference_bytes,
             .training_bytes = cost.training_bytes,
             .top1 = reported.top1,
-            .top1_distilled = reported.top1_distilled};
+            .top1_distilled = reported.top1_distilled,
+            .miou = reported.miou,
+            .miou_multi = reported.miou_multi,
+            .miou_21k = reported.miou_21k,
+            .miou_21k_multi = reported.miou_21k_multi};
 }
 
 }  // namespace
@@ -70,6 +115,7 @@ Model Model::create(const std::string& name, const SettingList& settings, std::u
     model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
     model.preprocessing_ = described.preprocessing;
     model.weights_ = initialize(record(*model.spec_), seed);
+    model.task_ = task_for(*model.spec_, {});
     return model;
 }
 
@@ -81,10 +127,18 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     Description described = describe(file, path, name, settings);
     model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
     const Graph graph = record(*model.spec_);
-    Matched matched = match_weights(file, path.string(), expected_tensors(graph),
-                                    model.spec_->architecture->renames(),
-                                    {.allow_non_finite = options.allow_non_finite,
-                                     .may_lack_heads = !described.facts.has_head()});
+    const bool is_dense = model.spec_->head.is_dense();
+    const DenseExpectation expected = is_dense ? expected_of_dense(*model.spec_, graph, file)
+                                               : DenseExpectation{expected_tensors(graph), false};
+    Matched matched =
+        match_weights(file, path.string(), expected.tensors, known_renames(*model.spec_),
+                      {.allow_non_finite = options.allow_non_finite,
+                       .may_lack_heads = !described.facts.has_head()});
+    if (expected.fresh_head) {
+        matched.why_fresh = "decode_head made anew: the file has none";
+        matched.fresh.emplace_back("decode_head");
+        matched.notes.push_back(matched.why_fresh);
+    }
     if (!matched.fresh.empty() && !options.allow_fresh_head)
         throw Error(
             fmt::format("{}: the class head would have learned nothing ({}); expected weights with "
@@ -102,12 +156,14 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     model.name_ = described.facts.name;
     model.training_ = described.facts.training;
     try {
-        model.set_task(described.facts.task);
+        Task task = task_for(*model.spec_, described.facts.task);
+        if (std::int64_t(task.colours.size()) != class_count(*model.spec_)) task.colours.clear();
+        model.set_task(std::move(task));
     } catch (const Error& error) {
         throw Error(fmt::format("{}: {}", path.string(), error.what()));
     }
     // A new class head has nothing to do with the old names.
-    if (std::int64_t(described.facts.classes.size()) == model.spec_->architecture->common().classes)
+    if (std::int64_t(described.facts.classes.size()) == class_count(*model.spec_))
         model.classes_ = described.facts.classes;
     return model;
 }
@@ -134,7 +190,7 @@ Model Model::with_weights(std::map<std::string, Tensor> weights) const {
 }
 
 void Model::set_classes(std::vector<std::string> names) {
-    const std::int64_t expected = spec_->architecture->common().classes;
+    const std::int64_t expected = class_count(*spec_);
     if (!names.empty() && std::int64_t(names.size()) != expected)
         throw Error(fmt::format("{}: expected {} class names, found {}", spec_->name, expected,
                                 names.size()));
@@ -146,7 +202,26 @@ void Model::set_task(Task task) {
     if (!(task.threshold >= 0 && task.threshold <= 1))
         throw Error(
             fmt::format("threshold: expected a probability, 0 to 1, found {}", task.threshold));
+    const std::int64_t classes = class_count(*spec_);
+    if (!task.colours.empty() && std::int64_t(task.colours.size()) != classes)
+        throw Error(fmt::format("colours: expected one for each of {} classes, found {}", classes,
+                                task.colours.size()));
     task_ = std::move(task);
+}
+
+Model Model::at_size(ImageSize size) const {
+    if (spec_->architecture->common().image_size == size) return *this;
+    const std::map<std::string, std::string> own = settings();
+    SettingList changed(own.begin(), own.end());
+    changed.emplace_back("image_size", image_size_text(size));
+    Model model = *this;
+    model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
+    WeightFile file{.format = "memory", .metadata = metadata(), .tensors = {}, .skipped = {}};
+    for (const auto& [name, tensor] : weights_) file.tensors.push_back({name, tensor});
+    Matched matched = match_weights(file, spec_->name, expected_tensors(record(*model.spec_)), {},
+                                    {.allow_non_finite = true});
+    model.weights_ = std::move(matched.tensors);
+    return model;
 }
 
 std::map<std::string, std::string> Model::metadata() const {

@@ -1,9 +1,10 @@
-// Another projection head for a model: Model::with_head().
+// Another head for a model, a projector or one that answers for every pixel: Model::with_head().
 #include <fmt/format.h>
 
 #include "cait/model.h"
 #include "graph/initialize.h"
 #include "models/catalogue.h"
+#include "models/task.h"
 
 namespace cait {
 
@@ -11,9 +12,15 @@ Model Model::with_head(const SettingList& head, std::uint64_t seed) const {
     SettingList changed;
     for (const auto& setting : settings())
         if (!setting.first.starts_with(kHeadPrefix)) changed.push_back(setting);
+    changed.emplace_back("head.kind", "none");
     changed.insert(changed.end(), head.begin(), head.end());
     Model model = *this;
     model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
+    if (model.spec_->head.is_dense() && !spec_->head.is_dense()) {
+        // Its place is that of the class head.
+        std::erase_if(changed, [](const auto& setting) { return setting.first == "classes"; });
+        model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
+    }
     model.weights_.clear();
     const bool same_classifier = model.spec_->head.classifier == spec_->head.classifier;
     for (const ParamSpec& param : record(*model.spec_).params) {
@@ -27,7 +34,27 @@ Model Model::with_head(const SettingList& head, std::uint64_t seed) const {
         model.notes_.push_back(
             fmt::format("head made anew: its hidden layer has {} numbers, that of the weights {}",
                         model.spec_->head.classifier, spec_->head.classifier));
+    model.answer_as(*this);
     return model;
+}
+
+// Task, names and colours go with a head that answers for every pixel.
+void Model::answer_as(const Model& before) {
+    const bool dense = spec_->head.is_dense(), was_dense = before.spec_->head.is_dense();
+    if (!dense && !was_dense) return;
+    if (dense != (task_.name == kSegment)) {
+        task_ = Task();
+        if (dense) task_.name = kSegment;
+    }
+    const auto classes = std::size_t(class_count(*spec_));
+    if (classes_.size() != classes) classes_.clear();
+    if (task_.colours.size() != classes) task_.colours.clear();
+    if (!dense) fresh_head_ = false;
+    for (const auto& [name, tensor] : weights_) {
+        const auto old = before.weights_.find(name);
+        const bool kept = old != before.weights_.end() && old->second.shape() == tensor.shape();
+        if (dense && !kept && name.starts_with("decode_head.")) fresh_head_ = true;
+    }
 }
 
 }  // namespace cait

@@ -8,6 +8,7 @@
 #include "data/class_list.h"
 #include "data/imagenet_classes.h"
 #include "models/catalogue.h"
+#include "models/task.h"
 #include "system/open_file.h"
 #include "weights/weight_file.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 void use_class_file(Model& model, const std::string& file) {
     std::vector<std::string> names = read_class_file(file);
-    const auto expected = std::size_t(model.spec().architecture->common().classes);
+    const auto expected = std::size_t(class_count(model.spec()));
     if (names.size() != expected)
         throw Error(
             fmt::format("{}: expected {} class names, as many as the model has classes, "
@@ -32,8 +33,9 @@ void name_classes(OpenedModel& opened) {
     const ModelWords& words = opened.source.words;
     Model& model = opened.model;
     if (!words.classes.empty()) return use_class_file(model, words.classes);
-    if (!words.imagenet_names || !model.classes().empty() || model.has_fresh_head()) return;
-    auto list = imagenet_list(std::size_t(model.spec().architecture->common().classes));
+    const bool may_be_imagenet = words.imagenet_names && model.task().name != kSegment;
+    if (!may_be_imagenet || !model.classes().empty() || model.has_fresh_head()) return;
+    auto list = imagenet_list(std::size_t(class_count(model.spec())));
     if (!list) return;
     opened.notes.push_back(imagenet_note(words.weights, list->title));
     model.set_classes(std::move(list->names));

@@ -72,6 +72,15 @@ Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix, Pos
     return b.add(tokens, position, where);
 }
 
+void output_map(Builder& b, std::int64_t block, Value tokens, std::int64_t prefix, Grid grid,
+                Location where) {
+    b.output(fmt::format("map.{}", block), [&] {
+        const Value patches =
+            prefix == 0 ? tokens : b.slice(tokens, 1, prefix, tokens.extent(1), where);
+        return token_maps(b, patches, grid, where);
+    });
+}
+
 Value token_vector(Builder& b, Value tokens, std::int64_t index, Location where) {
     return b.reshape(b.slice(tokens, 1, index, index + 1, where),
                      {Shape::kBatch, tokens.extent(-1)}, where);
@@ -128,6 +137,16 @@ Value classifier_input(Builder& b, std::string_view name, Value features, const 
     if (c.classifier_hidden == 0) return features;
     const Builder::Scope scope = b.scope(fmt::format("{}_hidden", name));
     return hidden_layer(b, features, c.classifier_hidden, where);
+}
+
+bool leaves_out_heads(Builder& b, const CommonConfig& c,
+                      std::initializer_list<std::string_view> names) {
+    if (c.classes > 0) return false;
+    for (const std::string_view name : names) {
+        b.leave_out(name);
+        b.leave_out(fmt::format("{}_hidden", name));
+    }
+    return true;
 }
 
 Value class_head(Builder& b, std::string_view name, Value features, const CommonConfig& c,

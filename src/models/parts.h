@@ -2,7 +2,9 @@
 // heads. Each part takes the source location of the model line that called it.
 #pragma once
 
+#include <initializer_list>
 #include <span>
+#include <string_view>
 
 #include "graph/builder.h"
 #include "models/architecture.h"
@@ -48,6 +50,11 @@ Value add_position(Builder& b, Value tokens, Grid grid, std::int64_t prefix,
                    PositionKind kind = PositionKind::learned, const PositionFit& fit = {},
                    Location where = Location::current());
 
+// The tap map.N: what block N leaves of the patches in tokens [B, prefix + h*w, D], before any last
+// norm, as a map [B, D, h, w].
+void output_map(Builder& b, std::int64_t block, Value tokens, std::int64_t prefix, Grid grid,
+                Location where = Location::current());
+
 // One token of a sequence as a vector: [B, N, D] → [B, D].
 Value token_vector(Builder& b, Value tokens, std::int64_t index,
                    Location where = Location::current());
@@ -84,6 +91,11 @@ Value head_input(Builder& b, std::span<const Value> last, const Affine& norm, st
 // that, with parameters name_hidden.*.
 Value classifier_input(Builder& b, std::string_view name, Value features, const CommonConfig& c,
                        Location where = Location::current());
+
+// Whether a configuration has no class head; if so, says that files may have the heads of these
+// names.
+bool leaves_out_heads(Builder& b, const CommonConfig& c,
+                      std::initializer_list<std::string_view> names);
 
 // The classifier: parameters name.{weight,bias}, replaced on loading when the classes differ.
 Value class_head(Builder& b, std::string_view name, Value features, const CommonConfig& c,

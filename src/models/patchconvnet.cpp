@@ -80,6 +80,8 @@ void check(const PatchConvNetConfig& c) {
             throw_rule("the convolutional stem starts with dim/{} channels: dim {} is too small",
                        std::int64_t{1} << (count - 1), c.dim);
     }
+    if (c.multi && c.classes == 0)
+        throw_rule("one class token per class needs classes; set model.multi=false");
     if (c.multi && c.classifier_hidden > 0)
         throw_rule("head.classifier: expected 0, as with model.multi every class has its own head");
     if (c.multi && c.pool == PatchConvNetPool::average)
@@ -164,7 +166,10 @@ void record(Builder& b, const PatchConvNetConfig& c) {
                   : patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     const Grid grid = patch_grid(c.image_size, c.patch);
     b.patch_grid(grid);
-    for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, grid, c);
+    for (std::int64_t i = 0; i < c.depth; ++i) {
+        x = block(b, i, x, grid, c);
+        output_map(b, i, x, 0, grid);
+    }
 
     Value tokens;
     if (c.pool == PatchConvNetPool::attention) tokens = pooled(b, x, c);
@@ -180,6 +185,7 @@ void record(Builder& b, const PatchConvNetConfig& c) {
     const Value features = tokens ? normed(token_vector(b, tokens, 0))
                                   : b.reduce(normed(x), op::Reduce::Kind::mean, {1});
     b.output("features", features);
+    if (leaves_out_heads(b, c, {"head"})) return;
     output_logits(b, class_head(b, "head", features, c), {});
 }
 
@@ -204,6 +210,7 @@ Family patchconvnet_family() {
                   "convolutions at one resolution, pooled by attention; a map per class with multi",
                   "Touvron et al. 2021, arXiv 2112.13692",
                   {}};
+    family.maps = MapsOf::last_block;
     for (const Model& m : models) {
         PatchConvNetConfig c;
         c.dim = m.dim;
@@ -214,6 +221,29 @@ Family patchconvnet_family() {
         c.residual.start.epsilon = m.epsilon;
         family.presets.push_back(
             preset(fmt::format("patchconvnet_{}", m.name), c, {m.top1, {}}, 0.875));
+    }
+
+    // Table 5.3 of Touvron's thesis, whose numbers of parameters count the pooling block and the
+    // classifier that these models do not read.
+    struct Segmenter {
+        const char* name;
+        Reported reported;
+    };
+    const Segmenter segmenters[] = {{"s60", {{}, {}, 46.0, 46.9, 48.4, 49.3}},
+                                    {"b60", {{}, {}, 48.1, 48.6, 50.5, 51.1}},
+                                    {"b120", {{}, {}, 49.4, 50.3, 51.9, 52.8}},
+                                    {"l120", {{}, {}, {}, {}, 52.2, 52.9}}};
+    for (const Segmenter& s : segmenters) {
+        const Model& m = *std::ranges::find(models, std::string_view(s.name), &Model::name);
+        PatchConvNetConfig c;
+        c.image_size = {512, 512};
+        c.dim = m.dim;
+        c.depth = m.depth;
+        c.drop_path = m.drop_path;
+        c.drop_path_rule = DropPathRule::constant;
+        c.residual.start.epsilon = m.epsilon;
+        family.presets.push_back(
+            upernet_preset(fmt::format("patchconvnet_{}_upernet_512", s.name), c, 512, s.reported));
     }
     return family;
 }

@@ -38,7 +38,9 @@ Value dino_head(Builder& b, Value x, const HeadConfig& c) {
 
 Value projector(Builder& b, Value features, const HeadConfig& c) {
     switch (c.kind) {
-        case HeadKind::none: b.leave_out("projector"); return features;
+        case HeadKind::none:
+        case HeadKind::upernet:
+        case HeadKind::linear_map: b.leave_out("projector"); return features;
         case HeadKind::linear:
             return b.linear("projector", features, c.outputs, plain_linear(features.extent(-1)));
         case HeadKind::mlp: return norm_mlp(b, "projector", features, c.hidden, c.outputs);
@@ -49,14 +51,23 @@ Value projector(Builder& b, Value features, const HeadConfig& c) {
 
 }  // namespace
 
-void bind(Settings& s, HeadConfig& c) {
-    s.choice("head.kind", c.kind,
-             {{"none", HeadKind::none},
-              {"linear", HeadKind::linear},
-              {"mlp", HeadKind::mlp},
-              {"dino", HeadKind::dino}},
-             "projector on top of the trunk: one linear map; two with batch norm and ReLU between; "
-             "DINO's, whose last layer is weight-normed");
+namespace {
+
+void bind_kind(Settings& s, HeadConfig& c) {
+    s.choice(
+        "head.kind", c.kind,
+        {{"none", HeadKind::none},
+         {"linear", HeadKind::linear},
+         {"mlp", HeadKind::mlp},
+         {"dino", HeadKind::dino},
+         {"upernet", HeadKind::upernet},
+         {"linear_map", HeadKind::linear_map}},
+        "what stands on top of the trunk. A projector: one linear map; two with batch norm and "
+        "ReLU between; DINO's, whose last layer is weight-normed. Or a class for every pixel: "
+        "UPerNet, or one linear map of the last feature map");
+}
+
+void bind_projector(Settings& s, HeadConfig& c) {
     s.integer("head.hidden", c.hidden, 1, "mlp, dino: width of the layers between");
     s.integer("head.outputs", c.outputs, 1, "width of what the projector gives");
     s.integer("head.predictor", c.predictor, 0,
@@ -65,9 +76,36 @@ void bind(Settings& s, HeadConfig& c) {
     s.flag("head.batch_norm", c.batch_norm,
            "dino: batch norm after the layers between, over the views of one size");
     s.flag("head.norm_last_layer", c.norm_last_layer, "dino: the last layer's gains stay at 1");
+}
+
+void bind_classifier(Settings& s, HeadConfig& c) {
     s.integer(
         "head.classifier", c.classifier, 0,
         "width of a hidden layer of the classifier, with batch norm and ReLU; 0: it is linear");
+}
+
+}  // namespace
+
+void bind(Settings& s, HeadConfig& c) {
+    bind_kind(s, c);
+    bind_projector(s, c);
+    bind_classifier(s, c);
+    bind(s, c.dense);
+    s.read_if(
+        {"head.classes", "head.dropout"}, [&c] { return c.is_dense(); },
+        "head.kind upernet or linear_map");
+    s.read_if(
+        {"head.width", "head.pyramid", "head.taps", "head.auxiliary", "head.auxiliary_width"},
+        [&c] { return c.kind == HeadKind::upernet; }, "head.kind=upernet");
+}
+
+void bind_own_keys(Settings& s, HeadConfig& c) {
+    bind_kind(s, c);
+    if (c.is_dense())
+        bind(s, c.dense);
+    else
+        bind_projector(s, c);
+    bind_classifier(s, c);
 }
 
 Value hidden_layer(Builder& b, Value x, std::int64_t width, Location where) {

@@ -7,11 +7,13 @@
 #include <cstdint>
 
 #include "graph/builder.h"
+#include "models/dense_head.h"
 #include "models/settings.h"
 
 namespace cait {
 
-enum class HeadKind { none, linear, mlp, dino };
+// A projector, or a head that answers for every pixel: upernet and linear_map.
+enum class HeadKind { none, linear, mlp, dino, upernet, linear_map };
 
 struct HeadConfig {
     HeadKind kind = HeadKind::none;  // of the projector
@@ -23,16 +25,22 @@ struct HeadConfig {
     bool norm_last_layer = true;    // dino: the last layer's gains stay at 1
     std::int64_t classifier = 0;    // width of the classifier's hidden layer; 0: it is linear
 
-    // Whether there is something beside the classifier.
-    bool any() const { return kind != HeadKind::none || predictor > 0; }
+    DenseConfig dense;  // of a kind that answers for every pixel
+
+    // Whether the model answers for every pixel; its class head is then left out.
+    bool is_dense() const { return kind == HeadKind::upernet || kind == HeadKind::linear_map; }
+    // Whether there is a projector or a predictor beside the classifier.
+    bool any() const { return (kind != HeadKind::none && !is_dense()) || predictor > 0; }
     // A trunk and a linear classifier, as in the papers.
-    bool plain() const { return !any() && classifier == 0; }
+    bool plain() const { return !any() && !is_dense() && classifier == 0; }
     bool operator==(const HeadConfig&) const = default;
 };
 
 // The keys are the same in a recipe and in what a model file says of itself: "head.kind".
 inline constexpr std::string_view kHeadPrefix = "head.";
 void bind(Settings& settings, HeadConfig& config);
+// Only the keys that a head of this kind has.
+void bind_own_keys(Settings& settings, HeadConfig& config);
 
 // On top of the output "features". Outputs: projection, of unit length (of dino: what its softmax
 // takes), and, where there is a predictor, prediction. Parameters: projector.*, predictor.*. What

@@ -77,12 +77,14 @@ void record(Builder& b, const RegnetConfig& c) {
     Value x =
         relu(b, conv_norm(b, "stem.conv", "stem.bn", image, c.stem, {.kernel = 3, .stride = 2}));
     std::int64_t index = 0;
-    for (std::size_t stage = 0; stage < kStages; ++stage)
+    for (std::size_t stage = 0; stage < kStages; ++stage) {
         for (std::int64_t i = 0; i < c.depths[stage]; ++i, ++index) {
             const Builder::Scope block = b.block_scope(fmt::format("s{}.b{}", stage + 1, i + 1));
             x = bottleneck(b, x, c, c.widths[stage], i == 0 ? 2 : 1,
                            block_drop_path(c, index, total(c.depths)));
         }
+        b.output(fmt::format("map.{}", stage), x);
+    }
 
     output_map_logits(b, "head.fc", x, average_pool(b, x), true, c,
                       {.weight_init = Init::normal(0.01)});
@@ -128,7 +130,8 @@ Family regnet_family() {
                   "grouped convnet with squeeze-excite: the teachers of DeiT and CaiT",
                   "Radosavovic et al. 2020, arXiv 2003.13678",
                   {},
-                  "torchvision"};
+                  "torchvision",
+                  MapsOf::stages};
     for (const Model& m : models) {
         RegnetConfig c;
         c.widths = m.widths;

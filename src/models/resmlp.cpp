@@ -189,7 +189,10 @@ void record(Builder& b, const ResmlpConfig& c) {
     const Value image = b.image(c.channels, c.image_size);
     Value x = patch_embed(b, image, c.patch, c.dim);  // [B, N, D]
     x = add_position(b, x, patch_grid(c.image_size, c.patch), 0, c.position);
-    for (std::int64_t i = 0; i < c.depth; ++i) x = block(b, i, x, c);
+    for (std::int64_t i = 0; i < c.depth; ++i) {
+        x = block(b, i, x, c);
+        output_map(b, i, x, 0, patch_grid(c.image_size, c.patch));
+    }
 
     Value cls;
     if (c.pool == ResMlpPool::class_mlp) {
@@ -201,6 +204,7 @@ void record(Builder& b, const ResmlpConfig& c) {
     const Value features = cls ? normed(b, token_vector(b, cls, 0), norm, c)
                                : b.reduce(normed(b, x, norm, c), op::Reduce::Kind::mean, {1});
     b.output("features", features);
+    if (leaves_out_heads(b, c, {"head"})) return;
     output_logits(b, class_head(b, "head", features, c), {});
 }
 
@@ -225,11 +229,12 @@ Family resmlp_family() {
         std::int64_t depth, dim, patch;
         Reported reported;
         std::optional<double> epsilon = {};  // none: by depth
+        std::optional<double> miou = {};     // table 4.6 of Touvron's thesis, with UPerNet
     };
     const Model models[] = {
-        {"12", 12, 384, 16, {76.6, 77.8}},
-        {"24", 24, 384, 16, {79.4, 80.8}},
-        {"36", 36, 384, 16, {{}, 81.1}},
+        {"12", 12, 384, 16, {76.6, 77.8}, {}, 35.9},
+        {"24", 24, 384, 16, {79.4, 80.8}, {}, 39.1},
+        {"36", 36, 384, 16, {{}, 81.1}, {}, 39.1},
         {"big_24", 24, 768, 8, {81.0, 83.6}, 1e-6},
         {"12_patch14", 12, 384, 14, {76.9, {}}},
         {"24_patch14", 24, 384, 14, {}},
@@ -237,7 +242,7 @@ Family resmlp_family() {
         {"12_patch8", 12, 384, 8, {79.1, {}}},
         {"24_patch8", 24, 384, 8, {}},
         {"36_patch8", 36, 384, 8, {}},
-        {"big_24_patch16", 24, 768, 16, {81.0, {}}, 1e-6},
+        {"big_24_patch16", 24, 768, 16, {81.0, {}}, 1e-6, 42.5},
     };
     Family family{"resmlp",
                   "MLPs across channels and one matrix across patches, no attention",
@@ -252,6 +257,10 @@ Family resmlp_family() {
         c.drop_path_rule = DropPathRule::constant;
         c.residual.start.epsilon = m.epsilon;
         family.presets.push_back(preset(fmt::format("resmlp_{}_224", m.name), c, m.reported, 0.9));
+        if (!m.miou) continue;
+        c.classes = 0;
+        family.presets.push_back(
+            upernet_preset(fmt::format("resmlp_{}_upernet_224", m.name), c, 512, {{}, {}, m.miou}));
     }
     return family;
 }

@@ -169,6 +169,7 @@ void record(Builder& b, const ResnetConfig& c) {
                                 .average_shortcut = c.average_shortcut,
                                 .drop_path = block_drop_path(c, index, total(c.blocks))});
         }
+        b.output(fmt::format("map.{}", stage), x);
     }
 
     const bool averaged = c.pool == ResNetPool::average;
@@ -207,7 +208,8 @@ Family resnet_family() {
                   "residual convnet, plain or grouped; average or attention pooling",
                   "He et al. 2015, arXiv 1512.03385",
                   {},
-                  "torchvision"};
+                  "torchvision",
+                  MapsOf::stages};
     for (const Model& m : models) {
         ResnetConfig c;
         c.bottleneck = m.bottleneck;

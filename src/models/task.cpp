@@ -26,7 +26,8 @@ void set_sigmoid(std::span<const float> logits, std::span<RankedClass> ranked) {
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 constexpr TaskRow kTasks[] = {{"classify", 1, 5, set_softmax},
-                              {kMultiLabel, kAll, kAll, set_sigmoid}};
+                              {kMultiLabel, kAll, kAll, set_sigmoid},
+                              {kSegment, 1, 5, set_softmax}};
 
 }  // namespace
 

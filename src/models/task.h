@@ -29,6 +29,7 @@ struct TaskRow {
 };
 
 inline constexpr std::string_view kMultiLabel = "multi_label";
+inline constexpr std::string_view kSegment = "segment";  // the logits are those of a pixel
 
 // Throws Error that lists the names there are.
 const TaskRow& task_row(std::string_view name);

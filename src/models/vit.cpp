@@ -72,15 +72,18 @@ void record(Builder& b, const VitConfig& c) {
     if (has_class) x = b.concat({class_token(b, c.dim, 1e-6), x}, 1);
     x = add_position(b, x, patch_grid(c.image_size, c.patch), prefix, c.position);
     x = b.dropout(x, c.dropout.tokens);
-    for (std::int64_t i = 0; i < c.depth; ++i)
+    for (std::int64_t i = 0; i < c.depth; ++i) {
         x = transformer_block(b, i, x,
                               {.heads = c.heads,
                                .mlp_ratio = c.mlp_ratio,
                                .drop_path = block_drop_path(c, i, c.depth),
                                .has_class_token = has_class,
                                .dropout = c.dropout});
+        output_map(b, i, x, prefix, patch_grid(c.image_size, c.patch));
+    }
     Value features = pooled_features(b, x, prefix, c);
     b.output("features", features);
+    if (leaves_out_heads(b, c, {"head", "pre_logits"})) return;
     if (c.representation > 0)
         features = b.activation(b.linear("pre_logits.fc", features, c.representation),
                                 op::Activation::Kind::tanh);

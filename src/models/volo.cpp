@@ -144,6 +144,7 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
                          c.mlp_ratio, {.tokens = c.dropout.tokens});
     }
 
+    b.output("map.0", [&] { return channels_first(b, x); });
     const std::int64_t dim = c.dims[1];
     x = channels_last(b, b.conv2d("network.1.proj", channels_first(b, x), dim,
                                   {.kernel = 2, .stride = 2}));  // [B, H/16, W/16, D]
@@ -153,7 +154,7 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
                          {ParamRole::Kind::position, grid.height, grid.width, 0}));
     x = b.dropout(b.reshape(x, {Shape::kBatch, grid.count(), dim}), c.dropout.tokens);
     std::int64_t index = c.layers[0];
-    for (std::size_t stage = 1; stage < c.layers.size(); ++stage)
+    for (std::size_t stage = 1; stage < c.layers.size(); ++stage) {
         for (std::int64_t i = 0; i < c.layers[stage]; ++i, ++index) {
             const Builder::Scope scope = b.block_scope(fmt::format("network.{}", stage + 1), i);
             const Value attended = self_attention(b, "attn", b.layer_norm("norm1", x, kVoloEpsilon),
@@ -165,6 +166,8 @@ Value patch_tokens(Builder& b, Value image, const VoloConfig& c) {
             x = finish_block(b, x, attended, index, c.mlp_ratio,
                              {block_drop_path(c, index, c.depth()), c.dropout.tokens});
         }
+        output_map(b, std::int64_t(stage), x, 0, grid);
+    }
     return x;
 }
 
@@ -194,6 +197,7 @@ void record(Builder& b, const VoloConfig& c) {
     const Value features = b.layer_norm(token_vector(b, cls, 0), norm, kVoloEpsilon);
     b.output("tokens", tokens);
     b.output("features", features);
+    if (leaves_out_heads(b, c, {"head", "aux_head"})) return;
     const Value logits = class_head(b, "head", features, c);
     if (!c.aux_head) {
         b.leave_out("aux_head");
@@ -241,6 +245,7 @@ Family volo_family() {
                   "outlook attention on a fine grid, then self-attention and class-attention",
                   "Yuan et al. 2021, arXiv 2106.13112",
                   {}};
+    family.maps = MapsOf::stages;
     for (const Model& m : models) {
         const Variant& v = m.variant;
         VoloConfig c;

@@ -117,6 +117,7 @@ LrFinding find_learning_rate(const Recipe& given, const TrainOptions& options,
     usable_device(given.train.device, "train.device");
     Recipe recipe = given;
     recipe.schedule.epochs = std::max(recipe.schedule.epochs, double(kSteps));
+    recipe.train.steps = 0;
     ProcessGroup group(world);
     RunPlan plan = plan_run(recipe, std::nullopt, options.folder, group);
     for (const std::string& note : plan.notes) options.observer.note(note);

@@ -14,9 +14,11 @@ namespace {
 
 // The reference code leaves vectors out by their rank, which covers biases, norms and LayerScale,
 // and positions and class tokens by name. timm 1.0 also leaves out the distillation token; DINO
-// nothing but the vectors; torchvision's reference for ResNets nothing at all.
+// nothing but the vectors; torchvision's reference for ResNets nothing at all; XCiT's segmentation
+// what has "norm" in its name.
 bool decays(const ParamSpec& spec, DecayRule rule) {
     if (rule == DecayRule::all) return true;
+    if (rule == DecayRule::norms) return spec.name.find("norm") == std::string::npos;
     if (spec.shape.rank() <= 1) return false;
     if (rule == DecayRule::vectors) return true;
     switch (spec.role.kind) {
@@ -28,18 +30,27 @@ bool decays(const ParamSpec& spec, DecayRule rule) {
     }
 }
 
+// Of a model that gives every pixel a class, all that stands above its blocks.
+bool is_above_blocks(const ParamSpec& spec, const Graph& graph) {
+    const auto is_dense = [](const ParamSpec& one) {
+        return one.role.kind == ParamRole::Kind::dense_head;
+    };
+    const auto head = std::ranges::find_if(graph.params, is_dense);
+    return head != graph.params.end() && spec.layer == head->layer;
+}
+
 bool is_class_head(const ParamSpec& spec) {
     return spec.role.kind == ParamRole::Kind::class_head ||
            spec.role.kind == ParamRole::Kind::class_row;
 }
 
-bool is_trained(const ParamSpec& spec, const Recipe& recipe) {
+bool is_trained(const ParamSpec& spec, const Graph& graph, const Recipe& recipe) {
     if (!spec.trainable || spec.role.kind == ParamRole::Kind::statistic) return false;
     if (!recipe.model.scales.empty() && spec.role.kind == ParamRole::Kind::residual_scale)
         return false;
     switch (recipe.train.tune) {
         case Tune::all: return true;
-        case Tune::head: return is_class_head(spec);
+        case Tune::head: return is_class_head(spec) || is_above_blocks(spec, graph);
         // "Three things everyone should know about vision transformers" (arXiv 2203.09795): the
         // published code also moves the position embedding.
         case Tune::attention:
@@ -73,7 +84,7 @@ std::vector<TrainParam> make_parameters(const Graph& graph,
     for (const ParamSpec& spec : graph.params) {
         TrainParam param{.name = spec.name,
                          .value = copy_of(spec, weights, device),
-                         .trained = is_trained(spec, recipe),
+                         .trained = is_trained(spec, graph, recipe),
                          .statistic = spec.role.kind == ParamRole::Kind::statistic,
                          .prototypes = spec.role.kind == ParamRole::Kind::prototypes,
                          .decay = decays(spec, recipe.optim.decay_rule),

@@ -192,6 +192,18 @@ void note_rate(RunPlan& plan) {
             *facts.min_lr, recipe.optim.lr, recipe.optim.lr_batch, facts.lr, recipe.data.batch));
 }
 
+void choose_length(RunPlan& plan) {
+    const TrainPart& train = plan.recipe.train;
+    plan.schedule = schedule_in_epochs(plan.recipe, std::int64_t(plan.steps_per_epoch));
+    plan.epochs = std::uint64_t(std::llround(total_epochs(plan.schedule)));
+    plan.steps = plan.epochs * plan.steps_per_epoch;
+    if (train.steps == 0) return;
+    plan.steps = std::uint64_t(train.steps);
+    plan.epochs = (plan.steps + plan.steps_per_epoch - 1) / plan.steps_per_epoch;
+    plan.notes.push_back(fmt::format("train.steps={}: {:.3g} epochs of {} steps", train.steps,
+                                     plan.schedule.epochs, plan.steps_per_epoch));
+}
+
 // Weights bring their model's settings along; the recipe of the run keeps them.
 void keep_settings(RunPlan& plan) {
     SettingList& settings = plan.recipe.model.settings;
@@ -268,8 +280,9 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.steps_per_epoch = sampler.batches();
     plan.last_batch = sampler.last_batch();
     plan.left_out = sampler.left_out();
-    plan.epochs = std::uint64_t(std::llround(total_epochs(recipe.schedule)));
+    choose_length(plan);
     plan.data.tokens = record(plan.model.spec()).patch_grid;
+    plan.data.size = plan.size;
     plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
     std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
     note_neighbours(plan);
@@ -281,7 +294,7 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
 
 RunFacts run_facts(const RunPlan& plan, const std::filesystem::path& folder) {
     const Recipe& recipe = plan.recipe;
-    const SchedulePart ends = scaled_schedule(recipe.schedule, recipe.optim, recipe.data.batch);
+    const SchedulePart ends = scaled_schedule(plan.schedule, recipe.optim, recipe.data.batch);
     const auto if_read = [&](const char* key, double value) {
         const auto unused = unused_keys(recipe);
         const bool read = std::ranges::find(unused, key, &UnusedKey::key) == unused.end();

@@ -25,8 +25,10 @@ struct RunPlan {
     std::unique_ptr<TrainingStep> step;
     std::optional<MemoryForecast> memory;  // none on other devices than the CPU
     std::uint64_t steps_per_epoch = 0, epochs = 0;
+    std::uint64_t steps = 0;  // of the whole run, whose last epoch may be cut short
+    SchedulePart schedule;    // the recipe's, in epochs
     std::size_t last_batch = 0, left_out = 0;  // images of an epoch: in its last step, in none
-    std::vector<std::string> notes;  // for people: what was decided and why
+    std::vector<std::string> notes;            // for people: what was decided and why
 };
 
 // `saved` is the state of a run that goes on, whose folder is `folder`. Called by all processes of

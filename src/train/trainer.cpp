@@ -106,7 +106,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
 
     record_every_ = std::clamp<std::uint64_t>(plan_.steps_per_epoch / 20, 1, 100);
     base_lr_ = scaled_lr(recipe.optim, plan_.recipe.data.batch);
-    schedule_ = scaled_schedule(recipe.schedule, recipe.optim, plan_.recipe.data.batch);
+    schedule_ = scaled_schedule(plan_.schedule, recipe.optim, plan_.recipe.data.batch);
     state_.preprocessing = plan_.model.preprocessing();
     state_.classes = plan_.data.train->classes();
     if (saved) resume(*saved);
@@ -120,6 +120,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     recheck_mapped_files();  // from here on nothing of the state comes from a mapped file
     best_on_disk_ = state_.best;
     plan_.place.start = state_.position;
+    plan_.place.epochs = plan_.epochs;
     if (folder_) {
         checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
         records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
@@ -196,9 +197,13 @@ TrainOutcome TrainingRun::run_steps() {
         Batch* batch = loader_->next();
         recheck_mapped_files();  // a microsecond for each
         if (batch == nullptr) break;
-        const bool last = batch->last_of_epoch;
+        bool last = batch->last_of_epoch;
         take_step(*batch, seconds_between(before, Clock::now()));
         state_.position = loader_->position();
+        if (state_.step == plan_.steps) {  // maybe in the middle of an epoch
+            last = true;
+            state_.position = {plan_.epochs, 0};
+        }
         const Clock::time_point now = Clock::now();
         const double seconds = seconds_between(before, now);
         state_.totals.seconds += seconds;
@@ -254,8 +259,8 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
                 "checkpoint is intact: lower optim.lr or set optim.clip=norm",
                 state_.step, kMostSkippedInARow, result.first_bad);
             if (records_)
-                records_->log_divergence(
-                    state_, double(state_.step) / double(plan_.steps_per_epoch), text);
+                records_->log_divergence(state_,
+                                         double(state_.step) / double(plan_.steps_per_epoch), text);
             throw Error(fmt::format("{}: {}", options_.folder.string(), text));
         }
     } else {
@@ -278,10 +283,11 @@ void TrainingRun::record_step(double lr) {
     const EpochTotals& totals = state_.totals;
     const std::uint64_t in_epoch = (state_.step - 1) % plan_.steps_per_epoch + 1;
     const double mean_loss = totals.mean_loss(recipe().data.batch);
-    if (in_epoch % record_every_ == 0 || in_epoch == plan_.steps_per_epoch) {
+    const bool ends = in_epoch == plan_.steps_per_epoch || state_.step == plan_.steps;
+    if (in_epoch % record_every_ == 0 || ends) {
         std::map<std::string, double> parts = parts_;
         // Of the whole epoch, whether or not the run was stopped in it.
-        if (in_epoch == plan_.steps_per_epoch) {
+        if (ends) {
             parts[metric::kEpochLoss] = mean_loss;
             if (has_accuracy())
                 parts[metric::kEpochTop1] =
@@ -303,7 +309,7 @@ void TrainingRun::record_step(double lr) {
          .watched = watched_of(parts_),
          .lr = lr,
          .images_per_second = each > 0 ? double(recipe().data.batch) / each : 0,
-         .seconds_left = each * double(plan_.epochs * plan_.steps_per_epoch - state_.step)});
+         .seconds_left = each * double(plan_.steps - state_.step)});
 }
 
 // Named once: from there on nothing is learned, and nobody looks at hundreds of figures.

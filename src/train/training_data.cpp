@@ -29,6 +29,9 @@ std::vector<bool> classes_with_images(const Dataset& images) {
 
 // "12 of the 48 images, held out of every class by seed 0", where that is so.
 std::string holdout_text(const Holdout& parts, const Dataset& all, const Recipe& recipe) {
+    if (all.has_label_images())
+        return fmt::format("{} of the {} images, held out by seed {}", parts.held_out->size(),
+                           all.size(), recipe.train.seed);
     const std::vector<bool> known = classes_with_images(all);
     const auto classes = std::ranges::count(known, true);
     const auto validated = std::ranges::count(classes_with_images(*parts.held_out), true);
@@ -142,7 +145,7 @@ Sampler training_sampler(const Recipe& recipe, const Dataset& train, const Loade
 }
 
 TargetList training_targets(const Recipe& recipe, const TrainingData& data) {
-    TargetList targets{target_of(recipe, *data.train)};
+    TargetList targets{target_of(recipe, *data.train, data.size)};
     if (data.maps)
         targets.push_back(label_map_target(data.maps, {data.tokens.height, data.tokens.width}));
     return targets;
@@ -161,13 +164,26 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.width = size.width;
     options.threads = place.threads;
     options.start = place.start;
-    options.epochs = std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
+    options.epochs = place.epochs > 0
+                         ? place.epochs
+                         : std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
     if (mixup.active())
         options.mix = batch_mixing(recipe, mixup, size, deal_of(recipe, place.rank, place.world));
     options.targets = training_targets(recipe, data);
     Sampler sampler = training_sampler(recipe, *data.train, place);
+    if (asks_for(recipe.loss, &ObjectiveTerm::pixels))
+        return std::make_unique<Loader>(
+            data.train, std::move(sampler),
+            LabelledTransform([transform = SegmentationTransform(segmentation_settings(
+                                   recipe, size, preprocessing.mean, preprocessing.std)),
+                               workspace = SegmentationWorkspace()](
+                                  const Image& image, const LabelImage& labels,
+                                  const SampleKey& key, std::span<float> out) mutable {
+                return transform.apply(image, labels, key, workspace, out);
+            }),
+            options);
     if (recipe.views.name != ViewsKind::none)
         return std::make_unique<Loader>(data.train, std::move(sampler),
                                         view_transform(recipe, settings), options);

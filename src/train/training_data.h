@@ -23,6 +23,7 @@ struct TrainingData {
     std::string val_text;   // what validates, for people
     std::shared_ptr<const LabelMaps> maps;  // null where the recipe has none
     Grid tokens = {};                       // of the model that the maps are read for
+    ImageSize size = {};                    // that the model takes
 };
 
 // What a run that is taken up again knows already; empty for a new one.
@@ -43,6 +44,7 @@ struct LoaderPlace {
     std::size_t rank = 0, world = 1;
     int threads = 1;
     Position start = {};
+    std::uint64_t epochs = 0;  // that the run ends before; 0: the recipe's
 };
 
 // What the images of a batch are compared with.

@@ -7,6 +7,7 @@
 
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/evaluate_segments.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/scores.h"
 #include "kernels/precision_names.h"
@@ -47,6 +48,26 @@ MeasurePtr merged(const MeasurePtr& own, const Task& task, ProcessGroup& group) 
     return all;
 }
 
+// Windows of the model's own size over each image of this process's share.
+MeasurePtr validate_pixels(
+    const RunPlan& plan, const Executor& executor,
+    const std::function<void(std::size_t done, std::size_t total)>& progress) {
+    std::vector<std::size_t> share;
+    for (std::size_t i = plan.place.rank; i < plan.data.val->size(); i += plan.place.world)
+        share.push_back(i);
+    if (share.empty())
+        return std::make_shared<SegmentationScores>(plan.data.train->classes().size());
+    SegmentOptions options;
+    options.mode = SegmentOptions::Mode::slide;
+    const ImageSegmenter segmenter(executor, SegmentNetwork::of(plan.model), options,
+                                   std::size_t(plan.recipe.data.val_batch));
+    const DatasetPtr images = subset(plan.data.val, share);
+    return evaluate_segments(
+               segmenter, *images,
+               {.worst = 0, .progress = [&](std::size_t done) { progress(done, share.size()); }})
+        .scores;
+}
+
 }  // namespace
 
 void check_followed(const Recipe& recipe, bool averaged) {
@@ -65,6 +86,8 @@ MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGro
         return std::make_shared<Metrics>(judge_by_neighbours(
             *executor, plan.model, {plan.data.known, plan.data.val},
             neighbour_judging(plan.recipe, plan.place.threads, progress), group));
+    if (asks_for(plan.recipe.loss, &ObjectiveTerm::pixels))
+        return merged(validate_pixels(plan, *executor, progress), plan.model.task(), group);
     const auto loader = evaluation_loader(plan.data.val, plan.model.preprocessing(), plan.size,
                                           {.batch = std::size_t(plan.recipe.data.val_batch),
                                            .threads = plan.place.threads,

@@ -92,7 +92,9 @@ bool starts_with_any(const NamedTensor& tensor, std::span<const std::string_view
 void unwrap_backbone(WeightFile& file) {
     constexpr std::array kProjections{"head.mlp."sv, "head.last_layer."sv, "dino_head."sv,
                                       "ibot_head."sv};
-    constexpr std::array kParts{kBackbone, "head."sv, "dino_head."sv, "ibot_head."sv};
+    constexpr std::array kParts{kBackbone,      "head."sv,        "dino_head."sv,
+                                "ibot_head."sv, "decode_head."sv, "auxiliary_head."sv,
+                                "neck."sv};
     std::unordered_set<std::string_view> inner;
     for (const NamedTensor& t : file.tensors) {
         if (!starts_with_any(t, kParts)) return;

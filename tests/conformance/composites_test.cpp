@@ -107,6 +107,16 @@ std::vector<OpCase> composite_cases() {
              return b.squeeze_excite(maps, b.conv_params("reduce", 4, 2),
                                      b.conv_params("expand", 2, 4));
          }},
+        {"conv_transpose2d",
+         [](Builder& b, Value x) {
+             return b.conv_transpose2d("up", b.reshape(x, {Shape::kBatch, 4, 3, 4}), 5, 2);
+         }},
+        {"conv_transpose2d_plain_norm",
+         [](Builder& b, Value x) {
+             const Value weight = b.param("weight", {4, 5, 3, 3}, Init::normal(0.5));
+             const Value maps = b.reshape(x, {Shape::kBatch, 4, 3, 4});
+             return b.batch_norm("norm", b.conv_transpose2d(maps, {weight, {}}));
+         }},
         outlook_case("outlook", 1, 6, 4),
         outlook_case("outlook_stride_2", 2, 6, 4),
         outlook_case("outlook_stride_2_odd", 2, 3, 8),

@@ -7,10 +7,9 @@
 #include "base/display_name.h"
 #include "cait/error.h"
 #include "data/data_source.h"
-#include "data/label_files.h"
+#include "data/label_classes.h"
 #include "data/sources/image_folder.h"
 #include "data/text_lines.h"
-#include "system/file_bytes.h"
 
 namespace cait {
 
@@ -21,11 +20,6 @@ namespace {
 bool is_folder(const fs::path& path) {
     std::error_code failure;
     return fs::is_directory(path, failure);
-}
-
-bool is_file(const fs::path& path) {
-    std::error_code failure;
-    return fs::is_regular_file(path, failure);
 }
 
 // Where images and label images lie, relative to the root.
@@ -83,54 +77,6 @@ std::vector<std::string> listed_images(std::vector<std::string> all, const fs::p
     return chosen;
 }
 
-std::vector<std::uint8_t> ignored_numbers(const DatasetUri& uri) {
-    std::vector<std::uint8_t> numbers;
-    const std::string text = uri.option("ignore").value_or("");
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        const auto number = plain_number(text.substr(begin, end - begin));
-        if (!number || *number > 255)
-            throw UsageError(fmt::format("{}: ignore: expected numbers from 0 to 255, found '{}'",
-                                         uri.text, text));
-        numbers.push_back(std::uint8_t(*number));
-        begin = end + 1;
-    }
-    return numbers;
-}
-
-// Without a list of classes: as many as the highest number in the label images asks for.
-std::size_t count_classes(const LabelFiles& files, const LabelCodes& all) {
-    std::size_t count = 0;
-    for (const std::string& label : files.labels) {
-        const fs::path path = files.root / label;
-        for (const std::uint8_t value : all.read(read_bytes(path), path.string()).values)
-            if (value != kIgnored) count = std::max(count, std::size_t(value) + 1);
-    }
-    return count;
-}
-
-void find_classes(const DatasetUri& uri, const fs::path& root, LabelFiles& files) {
-    fs::path file = uri.option("classes").value_or("");
-    for (const fs::path& place : {root / "classes.txt", fs::path(uri.path) / "classes.txt"})
-        if (file.empty() && is_file(place)) file = place;
-    const bool reduce_zero = uri.flag("reduce_zero");
-    const auto codes_for = [&](std::size_t classes) {
-        LabelCodes codes = LabelCodes::counted(classes, reduce_zero);
-        for (const std::uint8_t number : ignored_numbers(uri)) codes.set(number, kIgnored);
-        return codes;
-    };
-    if (file.empty()) {
-        const std::size_t count = count_classes(files, codes_for(kMostPixelClasses));
-        for (std::size_t i = 0; i < count; ++i) files.classes.names.push_back(std::to_string(i));
-        files.classes.numbered = true;
-    } else {
-        NamedColours classes = read_class_colours(file);
-        files.classes.names = std::move(classes.names);
-        files.colours = std::move(classes.colours);
-    }
-    files.read_by(codes_for(files.classes.names.size()));
-}
-
 DatasetPtr open_segmentation_folder(const DatasetUri& uri, Split split) {
     const LabelPlaces places = find_places(uri, split);
     std::vector<std::string> images = list_images(places.root / places.images);
@@ -142,7 +88,7 @@ DatasetPtr open_segmentation_folder(const DatasetUri& uri, Split split) {
         files.labels.push_back(places.labels + "/" +
                                fs::path(image).replace_extension(".png").string());
     }
-    find_classes(uri, places.root, files);
+    choose_classes(uri, {places.root, uri.path}, files);
     return make_label_dataset(places.root.string(), std::move(files));
 }
 

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/steps/steps.h"
 #include "kernels/depthwise.h"
+#include "kernels/linear.h"
 
 namespace cait::engine::steps {
 
@@ -60,14 +63,20 @@ void emit_depthwise(Compiler& c, const op::Conv2d& op, const float* bias, const 
     c.result(to);
 }
 
-// Behind a ReLU, perhaps pooled since.
-bool is_nonnegative(const Compiler& c, std::size_t i) {
-    const Node* node = &c.input_node(c.node(), i);
-    while (std::holds_alternative<op::Pool2d>(node->op)) node = &c.input_node(*node, 0);
-    if (const auto* unit = std::get_if<op::ConvUnit>(&node->op))
+// Behind a ReLU, perhaps pooled, resized or joined since.
+bool is_nonnegative(const Compiler& c, const Node& node) {
+    if (std::holds_alternative<op::Pool2d>(node.op) ||
+        std::holds_alternative<op::Resize>(node.op) ||
+        std::holds_alternative<op::AdaptivePool2d>(node.op) ||
+        std::holds_alternative<op::Concat>(node.op)) {
+        for (std::size_t i = 0; i < node.inputs.size(); ++i)
+            if (!is_nonnegative(c, c.input_node(node, i))) return false;
+        return true;
+    }
+    if (const auto* unit = std::get_if<op::ConvUnit>(&node.op))
         return unit->relu_last ||
                (!unit->residual && unit->activation == op::Activation::Kind::relu);
-    const auto* activation = std::get_if<op::Activation>(&node->op);
+    const auto* activation = std::get_if<op::Activation>(&node.op);
     return activation != nullptr && activation->kind == op::Activation::Kind::relu;
 }
 
@@ -99,7 +108,7 @@ View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, cons
                                .column_step = x.steps[2],
                                .channel_step = x.steps[0],
                                .format = format,
-                               .nonnegative = is_nonnegative(c, 0),
+                               .nonnegative = is_nonnegative(c, c.input_node(c.node(), 0)),
                                .bias = bias,
                                .activation = tail.activation,
                                .relu_last = tail.relu_last};
@@ -155,6 +164,61 @@ void emit(Compiler& c, const op::ConvUnit& op) {
         .activation = activation_of(op.activation), .residual = {}, .relu_last = op.relu_last};
     if (op.residual) tail.residual = c.inputs() - 1;
     emit_any(c, op, op.bias, tail);
+}
+
+// A product makes the patch of every pixel, (H, W, k, k, O); the rows of the patches are then put
+// beside each other.
+void emit(Compiler& c, const op::ConvTranspose2d&) {
+    const View in = c.input(0), x = c.in_order(in, channels_last(in.extents));
+    const Weight w = c.weight(1);  // [I, O, k, k]
+    const Index inputs = w.values.shape()[0], outputs = w.values.shape()[1];
+    const Index side = w.values.shape()[2], area = side * side, rows = area * outputs;
+    const Index height = x.extents[1], width = x.extents[2];
+    std::vector<float> ordered;  // [k, k, O, I]
+    const kernels::PackedView weight = c.store().packed(
+        w.name, w.values, "patches", c.branch_format(), {inputs, rows},
+        [&] {
+            ordered.resize(std::size_t(w.values.count()));
+            const float* from = w.values.floats().data();
+            for (Index i = 0; i < inputs; ++i)
+                for (Index o = 0; o < outputs; ++o)
+                    for (Index tap = 0; tap < area; ++tap)
+                        ordered[std::size_t((tap * outputs + o) * inputs + i)] = *from++;
+            return kernels::forward_source(ordered.data(), rows, inputs);
+        },
+        c.threads());
+    const float* bias = nullptr;
+    if (c.inputs() > 2) {
+        const Weight b = c.weight(2);
+        bias =
+            c.store().floats(b.name, b.values, fmt::format("{} times", area), rows, [&](float* to) {
+                for (Index tap = 0; tap < area; ++tap)
+                    std::ranges::copy(b.values.floats(), to + tap * outputs);
+            });
+    }
+    const View patches = c.make({height, width, rows});
+    const kernels::LinearShape shape{
+        .inputs = inputs, .outputs = rows, .ld = inputs, .format = c.branch_format()};
+    c.emit({x, patches}, [=](const Frame& f) {
+        kernels::LinearShape now = shape;
+        now.rows = f.images * height * width;
+        now.threads = f.threads;
+        kernels::linear_forward(now, f.at(x), weight, bias, f.at(patches), *f.scratch);
+    });
+    const View to = make_maps(c, outputs, height * side, width * side);
+    c.emit({patches, to}, [=](const Frame& f) {
+        const Index run = side * outputs;  // a row of a patch
+        f.share(f.images * height, [&](Index begin, Index end) {
+            for (Index row = begin; row < end; ++row)
+                for (Index ky = 0; ky < side; ++ky) {
+                    const float* from = f.at(patches) + (row * width * side + ky) * run;
+                    float* out = f.at(to) + (row * side + ky) * width * run;
+                    for (Index column = 0; column < width; ++column)
+                        std::copy_n(from + column * side * run, run, out + column * run);
+                }
+        });
+    });
+    c.result(to);
 }
 
 void emit(Compiler& c, const op::PatchEmbed& op) {

@@ -31,7 +31,11 @@ void emit(Compiler& c, const op::Expand&) {
 }
 
 void emit(Compiler& c, const op::Concat& op) {
-    const View whole = c.make(image_extents(c.node().shape));
+    View whole = c.make(image_extents(c.node().shape));
+    const View first = c.input(0);
+    // Maps that convolutions have made, for another one.
+    if (whole.rank() == 3 && first.steps == channels_last(first.extents))
+        whole.steps = channels_last(whole.extents);
     const std::size_t axis = image_axis(c.node().shape, op.axis);
     Index begin = 0;
     for (std::size_t i = 0; i < c.inputs(); ++i) {

@@ -43,6 +43,7 @@ void emit(Compiler& c, const op::AttentionBranch& op);
 void emit(Compiler& c, const op::Conv2d& op);
 void emit(Compiler& c, const op::ConvUnit& op);
 void emit(Compiler& c, const op::PatchEmbed& op);
+void emit(Compiler& c, const op::ConvTranspose2d& op);
 
 // windows.cpp
 void emit(Compiler& c, const op::Pool2d& op);
@@ -50,6 +51,10 @@ void emit(Compiler& c, const op::Unfold& op);
 void emit(Compiler& c, const op::Fold& op);
 void emit(Compiler& c, const op::SqueezeExcite& op);
 void emit(Compiler& c, const op::Outlook& op);
+
+// resize.cpp
+void emit(Compiler& c, const op::Resize& op);
+void emit(Compiler& c, const op::AdaptivePool2d& op);
 
 // The others are for training, or gone before a plan is compiled.
 template <class Op>

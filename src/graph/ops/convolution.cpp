@@ -62,6 +62,29 @@ Tensor Conv2d::compute(Tensors in, const Shape& shape) const {
     return result;
 }
 
+Shape ConvTranspose2d::infer(Shapes in) const {
+    expect_count(kName, in, 2, 3);
+    expect_rank(kName, "an image batch", in[0], 4);
+    expect_rank(kName, "a weight", in[1], 4);
+    const std::int64_t out = in[1][1], side = in[1][2];
+    expect_shape(kName, "a weight", in[1], {in[0][1], out, side, side});
+    if (in.size() == 3) expect_shape(kName, "a bias", in[2], {out});
+    return {in[0][0], out, in[0][2] * side, in[0][3] * side};
+}
+
+// A linear map of each pixel to the pixels of its patch.
+Value ConvTranspose2d::decompose(Builder& b, Values in, Location at) const {
+    const Shape &from = in[0].shape(), &kernel = in[1].shape();
+    const std::int64_t out = kernel[1], side = kernel[2];
+    const Value weight =
+        b.reshape(b.permute(in[1], {2, 3, 1, 0}, at), {side * side * out, kernel[0]}, at);
+    Value y = b.linear(b.permute(in[0], {0, 2, 3, 1}, at), {weight, {}}, at);
+    y = b.reshape(y, {from[0], from[2], from[3], side, side, out}, at);
+    y = b.reshape(b.permute(y, {0, 5, 1, 3, 2, 4}, at),
+                  {from[0], out, from[2] * side, from[3] * side}, at);
+    return in.size() < 3 ? y : b.add(y, b.reshape(in[2], {out, 1, 1}, at), at);
+}
+
 Shape PatchEmbed::infer(Shapes in) const {
     expect_count(kName, in, 2, 3);
     expect_rank(kName, "an image batch", in[0], 4);

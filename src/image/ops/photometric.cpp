@@ -11,7 +11,7 @@ namespace {
 constexpr int kHues = 180;
 constexpr int kShift = 12;  // binary places of the quotients
 
-struct Hsv {
+struct OpencvHsv {
     int hue, saturation, value;
 };
 
@@ -23,7 +23,7 @@ std::array<int, 256> quotients(double numerator) {
     return table;
 }
 
-Hsv to_hsv(const std::uint8_t* rgb) {
+OpencvHsv to_opencv_hsv(const std::uint8_t* rgb) {
     static const std::array<int, 256> kSaturations = quotients(255);
     static const std::array<int, 256> kHueSteps = quotients(kHues / 6.0);
     constexpr int kHalf = 1 << (kShift - 1);
@@ -37,7 +37,7 @@ Hsv to_hsv(const std::uint8_t* rgb) {
 }
 
 // OpenCV computes in float with fused products, and cuts the fraction off.
-void from_hsv(const Hsv& from, std::uint8_t* rgb) {
+void from_opencv_hsv(const OpencvHsv& from, std::uint8_t* rgb) {
     constexpr float kByte = 1.0F / 255;
     const float hue = float(from.hue) * (6.0F / kHues);
     const float saturation = float(from.saturation) * kByte, value = float(from.value) * kByte;
@@ -67,9 +67,9 @@ void from_hsv(const Hsv& from, std::uint8_t* rgb) {
 template <class Change>
 void change_hsv(Image& image, const Change& change) {
     for (std::size_t i = 0; i + 2 < image.pixels.size(); i += 3) {
-        Hsv hsv = to_hsv(&image.pixels[i]);
+        OpencvHsv hsv = to_opencv_hsv(&image.pixels[i]);
         change(hsv);
-        from_hsv(hsv, &image.pixels[i]);
+        from_opencv_hsv(hsv, &image.pixels[i]);
     }
 }
 
@@ -90,11 +90,11 @@ void scale_values(Image& image, double factor, double shift) {
 
 void scale_saturation(Image& image, double factor) {
     const std::array<std::uint8_t, 256> table = scaled_bytes(factor, 0);
-    change_hsv(image, [&](Hsv& hsv) { hsv.saturation = table[std::size_t(hsv.saturation)]; });
+    change_hsv(image, [&](OpencvHsv& hsv) { hsv.saturation = table[std::size_t(hsv.saturation)]; });
 }
 
 void turn_hue(Image& image, int turn) {
-    change_hsv(image, [&](Hsv& hsv) { hsv.hue = (hsv.hue + turn + kHues) % kHues; });
+    change_hsv(image, [&](OpencvHsv& hsv) { hsv.hue = (hsv.hue + turn + kHues) % kHues; });
 }
 
 }  // namespace cait

@@ -39,6 +39,7 @@ void multiply_add(const float* x, const float* scale, const float* shift, Index 
                   float* y);
 void depthwise(const DepthwiseArgs& args);
 void pool(const PoolArgs& args);
+void resize(const ResizeArgs& args);
 void outlook(const OutlookArgs& args);
 void add(const float* x, Index count, float* y);
 void add_columns(const Rows& x, Index rows, Index columns, float* sums);

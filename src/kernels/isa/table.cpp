@@ -38,6 +38,7 @@ constexpr KernelTable make_table(const char* name) {
         .multiply_add = isa::multiply_add,
         .depthwise = isa::depthwise,
         .pool = isa::pool,
+        .resize = isa::resize,
         .outlook = isa::outlook,
         .add = isa::add,
         .add_columns = isa::add_columns,

@@ -20,7 +20,8 @@ namespace cait::serve {
 
 namespace {
 
-// Logits, features and tokens first, then the series, each by its numbers; the default tap leads.
+// Logits of pixels or images, features and tokens first, then the series, each by its numbers; the
+// default tap leads.
 auto place_of(const std::string& tap) {
     constexpr std::array kFirst{"segmentation", "logits",   "logits_class",
                                 "logits_dist",  "features", "tokens"};

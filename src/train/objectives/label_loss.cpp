@@ -254,18 +254,40 @@ std::vector<std::string> LabelLoss::taps_of(const Graph& model, Mode mode) const
     return taps;
 }
 
+namespace {
+
+// Labelled pixels of each class, over up to 1,000 images spread over the set.
+std::vector<double> pixels_of_classes(const Dataset& train) {
+    constexpr std::size_t kCounted = 1000;
+    const std::size_t stride = (train.size() + kCounted - 1) / kCounted;
+    std::vector<double> counts(kIgnored + 1, 0);
+    for (std::size_t i = 0; i < train.size(); i += stride)
+        for (const std::uint8_t value : train.label_image(i).values) ++counts[value];
+    counts.resize(train.classes().size());
+    return counts;
+}
+
+}  // namespace
+
 std::vector<double> class_weights(ClassWeights kind, const Dataset& train) {
     if (kind == ClassWeights::none) return {};
+    if (train.has_label_images()) return class_weights(kind, pixels_of_classes(train));
     std::vector<double> images(train.classes().size(), 0);
     for (std::size_t i = 0; i < train.size(); ++i) ++images[std::size_t(train.label(i))];
+    return class_weights(kind, images);
+}
+
+std::vector<double> class_weights(ClassWeights kind, const std::vector<double>& counts) {
+    if (kind == ClassWeights::none) return {};
     std::vector<double> weights;
-    double sum = 0;  // over the images
-    for (const double count : images) {
+    double all = 0, sum = 0;  // over the images
+    for (const double count : counts) {
         const double inverse = 1 / std::max(count, 1.0);
         weights.push_back(kind == ClassWeights::root ? std::sqrt(inverse) : inverse);
+        all += count;
         sum += count * weights.back();
     }
-    for (double& weight : weights) weight *= double(train.size()) / sum;
+    for (double& weight : weights) weight *= all / sum;
     return weights;
 }
 

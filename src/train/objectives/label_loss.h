@@ -75,4 +75,7 @@ private:
 // weight of one with a single image. Empty for ClassWeights::none.
 std::vector<double> class_weights(ClassWeights kind, const Dataset& train);
 
+// The same from how often each class occurs.
+std::vector<double> class_weights(ClassWeights kind, const std::vector<double>& counts);
+
 }  // namespace cait

@@ -13,6 +13,7 @@ namespace cait {
 // Each in the file of its name; the three losses on labels in labels.cpp.
 std::unique_ptr<Objective> make_labels(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_multi_label(const ObjectiveSetup& setup);
+std::unique_ptr<Objective> make_segment(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_knn(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_instance(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_triplet(const ObjectiveSetup& setup);
@@ -26,9 +27,9 @@ struct Maker {
 };
 
 constexpr Maker kMakers[] = {
-    {"cross_entropy", make_labels},    {"bce", make_labels}, {"token_label", make_labels},
-    {"multi_label", make_multi_label}, {"knn", make_knn},    {"instance", make_instance},
-    {"triplet", make_triplet},         {"dino", make_dino}};
+    {"cross_entropy", make_labels},    {"bce", make_labels},      {"token_label", make_labels},
+    {"multi_label", make_multi_label}, {"segment", make_segment}, {"knn", make_knn},
+    {"instance", make_instance},       {"triplet", make_triplet}, {"dino", make_dino}};
 
 struct WeightedObjective {
     std::unique_ptr<Objective> objective;

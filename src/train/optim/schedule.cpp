@@ -24,6 +24,9 @@ double decayed(const SchedulePart& schedule, double base_lr, double epoch) {
         case ScheduleKind::step:
             return base_lr * std::pow(schedule.step_factor,
                                       std::floor(epoch / schedule.step_every + kRounding));
+        case ScheduleKind::poly:
+            return schedule.min_lr + (base_lr - schedule.min_lr) *
+                                         std::pow(1 - epoch / schedule.epochs, schedule.power);
         case ScheduleKind::cosine_after_warmup: break;  // has no common period with the warm-up
         case ScheduleKind::cosine:
             return schedule.min_lr + 0.5 * (base_lr - schedule.min_lr) *
@@ -61,6 +64,10 @@ double learning_rate(const SchedulePart& schedule, double base_lr, std::int64_t 
                                 .warmup = steps_in(schedule.warmup, steps_per_epoch),
                                 .warmup_start = schedule.warmup_lr},
                                step);
+    if (epoch + kRounding < schedule.warmup && schedule.name == ScheduleKind::poly) {
+        const double done = epoch / schedule.warmup, start = schedule.warmup_lr / base_lr;
+        return decayed(schedule, base_lr, epoch) * (start + done * (1 - start));
+    }
     if (epoch + kRounding < schedule.warmup)
         return schedule.warmup_lr + epoch / schedule.warmup * (base_lr - schedule.warmup_lr);
     return decayed(schedule, base_lr, epoch);
@@ -96,6 +103,14 @@ double target_momentum(double start, double end, const SchedulePart& schedule,
 double teacher_temperature(double start, double end, std::int64_t warmup, std::int64_t epoch) {
     return cosine_schedule(
         {.start = end, .end = end, .steps = 1, .warmup = warmup, .warmup_start = start}, epoch);
+}
+
+SchedulePart schedule_in_epochs(const Recipe& recipe, std::int64_t steps_per_epoch) {
+    SchedulePart schedule = recipe.schedule;
+    const auto per_epoch = double(steps_per_epoch);
+    if (recipe.train.steps > 0) schedule.epochs = double(recipe.train.steps) / per_epoch;
+    if (schedule.warmup_steps > 0) schedule.warmup = double(schedule.warmup_steps) / per_epoch;
+    return schedule;
 }
 
 double total_epochs(const SchedulePart& schedule) { return schedule.epochs + schedule.cooldown; }

@@ -20,7 +20,8 @@ SchedulePart scaled_schedule(const SchedulePart& schedule, const OptimPart& opti
 // The rate of step 0, 1, … as timm's schedulers have it: the warm-up is linear and is part of the
 // cosine's period, not added before it. With ScheduleUnit::epoch the rate of a whole epoch is that
 // of its first step. (The DeiT code is one epoch late: it repeats the warm-up's first value.)
-// ScheduleKind::cosine_after_warmup is cosine_schedule().
+// ScheduleKind::cosine_after_warmup is cosine_schedule(). With ScheduleKind::poly the warm-up
+// multiplies what the rate would be without it, from warmup_lr over the base up to 1, as in mmcv.
 double learning_rate(const SchedulePart& schedule, double base_lr, std::int64_t steps_per_epoch,
                      std::int64_t step);
 
@@ -48,6 +49,10 @@ double target_momentum(double start, double end, const SchedulePart& schedule,
 // DINO's teacher: from `start` to `end` in equal steps over the first `warmup` epochs, the last of
 // which has `end` already; counted from epoch 0.
 double teacher_temperature(double start, double end, std::int64_t warmup, std::int64_t epoch);
+
+// The schedule of a run whose lengths may be in steps (train.steps, schedule.warmup_steps): all in
+// epochs, which are then no whole numbers.
+SchedulePart schedule_in_epochs(const Recipe& recipe, std::int64_t steps_per_epoch);
 
 // Cool-down included.
 double total_epochs(const SchedulePart& schedule);

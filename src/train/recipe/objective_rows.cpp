@@ -7,6 +7,7 @@
 
 #include "cait/error.h"
 #include "data/targets/label.h"
+#include "data/targets/label_image.h"
 #include "data/targets/labels.h"
 #include "models/task.h"
 #include "train/recipe/bind_values.h"
@@ -54,7 +55,7 @@ void bind_labels(Settings& s, LossPart& p) {
               {"inverse", ClassWeights::inverse},
               {"root", ClassWeights::root}},
              "for classes of unequal size: each counts by the inverse of its share of the images, "
-             "or by the root of that");
+             "or of segment the labelled pixels, or by the root of that");
 }
 
 void bind_instance(Settings& s, LossPart& p) {
@@ -142,7 +143,7 @@ TargetPtr one_label(const Recipe& recipe, const Dataset& train) {
     return label_target(soft);
 }
 
-TargetPtr several_labels(const Recipe& /*recipe*/, const Dataset& train) {
+TargetPtr several_labels(const Recipe& /*recipe*/, const Dataset& train, ImageSize /*size*/) {
     return labels_target(std::int64_t(train.classes().size()));
 }
 
@@ -155,6 +156,45 @@ void check_multi_label(const Recipe& recipe) {
     require(recipe.distill.kind == Distillation::none, "distill.kind",
             "none with loss.name multi_label");
     require(recipe.clusters.count == 0, "clusters.count", "0 with loss.name multi_label");
+}
+
+void bind_segment(Settings& s, LossPart& p) {
+    s.number("loss.auxiliary_weight", p.auxiliary_weight, 0, 100,
+             "segment: weight of the second head's term");
+    s.choice("loss.pixel_mean", p.pixel_mean,
+             {{"all", PixelMean::all}, {"labelled", PixelMean::labelled}},
+             "segment: the sum over labelled pixels is divided by the number of all pixels, as in "
+             "mmsegmentation, or of the labelled ones");
+    read_by_term(s, {"loss.auxiliary_weight", "loss.pixel_mean"}, p, "segment");
+}
+
+TargetPtr pixel_labels(const Recipe& /*recipe*/, const Dataset& train, ImageSize size) {
+    if (!train.has_label_images())
+        throw Error(
+            fmt::format("{}: expected data with a label image for each image for loss.name "
+                        "segment, such as segmentation:FOLDER",
+                        train.source()));
+    return label_image_target(size);
+}
+
+Task pixel_classes(const Recipe& /*recipe*/) { return {.name = std::string(kSegment)}; }
+
+void check_segment(const Recipe& recipe) {
+    const auto needs = [](bool holds, std::string_view key, std::string_view rule) {
+        require(holds, key, fmt::format("{} with loss.name segment", rule));
+    };
+    needs(recipe.loss.smoothing == 0, "loss.smoothing", "0");
+    needs(!mixes(recipe.augment), "augment.mixup",
+          "0, and augment.cutmix and augment.mix_tokens 0, as label images are not mixed,");
+    needs(recipe.views.name == ViewsKind::none, "views.name", "none");
+    needs(recipe.distill.kind == Distillation::none, "distill.kind", "none");
+    needs(recipe.clusters.count == 0, "clusters.count", "0");
+    needs(recipe.train.tune != Tune::attention, "train.tune", "all or head");
+    needs(recipe.head.is_dense() || recipe.head.kind == HeadKind::linear, "head.kind",
+          "upernet or linear_map (also called linear)");
+    const AugmentPart& a = recipe.augment;
+    require(a.long_side == 0 || a.short_side <= a.long_side, "augment.long_side",
+            fmt::format("at least augment.short_side {}, found {}", a.short_side, a.long_side));
 }
 
 void check_bce(const Recipe& recipe) {
@@ -186,8 +226,9 @@ void check_label_keys(const Recipe& recipe) {
     const LossPart& loss = recipe.loss;
     const bool tokens = loss.name == "token_label";
     require(!loss.cosub || loss.name == "bce", "loss.cosub", "loss.name bce");
-    require(loss.class_weights == ClassWeights::none || loss.name == "cross_entropy",
-            "loss.class_weights", "loss.name cross_entropy, or none");
+    require(loss.class_weights == ClassWeights::none || loss.name == "cross_entropy" ||
+                loss.name == "segment",
+            "loss.class_weights", "loss.name cross_entropy or segment, or none");
     require(recipe.augment.mix_tokens == 0 || tokens, "augment.mix_tokens",
             "loss.name token_label, or 0");
     require(recipe.distill.kind != Distillation::tokens || tokens, "distill.kind",
@@ -214,8 +255,9 @@ void check_clusters(const Recipe& recipe) {
 
 // What only losses that learn features use.
 void check_labels_alone(const Recipe& recipe) {
-    require(!recipe.head.any(), "head.kind",
-            "a loss that uses a head, such as loss.name grafit, or none");
+    const bool segments = asks_for(recipe.loss, &ObjectiveTerm::pixels);
+    require(segments || (!recipe.head.any() && !recipe.head.is_dense()), "head.kind",
+            "a loss that uses a head, such as loss.name grafit or segment, or none");
     require(recipe.views.name == ViewsKind::none, "views.name",
             "a loss that uses several views, such as loss.name grafit, or none");
 }
@@ -253,6 +295,13 @@ const std::vector<ObjectiveTerm>& objective_terms() {
          .task = several_classes,
          .bind_loss = bind_multi_label,
          .check = check_multi_label},
+        {.name = "segment",
+         .classifier = true,
+         .target = pixel_labels,
+         .pixels = true,
+         .task = pixel_classes,
+         .bind_loss = bind_segment,
+         .check = check_segment},
         {.name = "knn", .features = true, .bind = bind_memory},
         {.name = "instance",
          .features = true,
@@ -278,6 +327,7 @@ const std::vector<ObjectiveRow>& objective_rows() {
         {"bce", "one yes or no per class", {"bce"}},
         {"token_label", "VOLO's, with a label for every token", {"token_label"}},
         {"multi_label", "any number of classes per image", {"multi_label"}},
+        {"segment", "a class for every pixel", {"segment"}},
         {"knn", "remembered images of the same class are the nearest (SNCA)", {"knn"}},
         {"instance", "views of an image agree with each other", {"instance"}},
         {"grafit", "knn and instance", {"knn", "instance"}},
@@ -311,9 +361,9 @@ bool judged_by_neighbours(const Recipe& recipe) {
     return !asks_for(recipe.loss, &ObjectiveTerm::classifier) || recipe.clusters.count > 0;
 }
 
-TargetPtr target_of(const Recipe& recipe, const Dataset& train) {
+TargetPtr target_of(const Recipe& recipe, const Dataset& train, ImageSize size) {
     for (const ObjectiveTerm* term : terms_of(recipe.loss.name))
-        if (term->target != nullptr) return term->target(recipe, train);
+        if (term->target != nullptr) return term->target(recipe, train, size);
     return one_label(recipe, train);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/image_size.h"
 #include "cait/model.h"
 #include "data/target.h"
 #include "models/settings.h"
@@ -25,7 +26,8 @@ struct ObjectiveTerm {
     double vote_temperature = 0;  // of neighbours that judge its features; 0: memory.sigma
     // What it learns from each image of the data; null: one label, mixed as the images are. Throws
     // Error for data that does not have it.
-    TargetPtr (*target)(const Recipe&, const Dataset& train) = nullptr;
+    TargetPtr (*target)(const Recipe&, const Dataset& train, ImageSize size) = nullptr;
+    bool pixels = false;  // of every pixel, so that image and label image are augmented together
     Task (*task)(const Recipe&) = nullptr;  // of the model that it makes; null: one class per image
     void (*bind_loss)(Settings&, LossPart&) = nullptr;  // its keys in [loss]
     void (*bind)(Settings&, Recipe&) = nullptr;         // and in a table of its own
@@ -48,7 +50,8 @@ std::vector<const ObjectiveTerm*> terms_of(std::string_view loss_name);
 bool asks_for(const LossPart& loss, bool ObjectiveTerm::*what);
 
 // What the images of a batch are compared with, and what the model answers with, by the terms.
-TargetPtr target_of(const Recipe& recipe, const Dataset& train);
+// `size`: of the images as the network takes them.
+TargetPtr target_of(const Recipe& recipe, const Dataset& train, ImageSize size);
 Task task_of(const Recipe& recipe);
 
 // [loss], then [head], [target] and the tables of the terms, then [clusters].

@@ -44,6 +44,11 @@ struct DataPart {
     bool operator==(const DataPart&) const = default;
 };
 
+enum class ResizeStyle {
+    opencv,  // bilinear without antialiasing, as mmsegmentation trains
+    pillow,  // augment.filter, with antialiasing
+};
+
 // [augment]
 struct AugmentPart {
     CropKind crop = CropKind::random_resized;
@@ -64,6 +69,13 @@ struct AugmentPart {
     MixMode mix_mode = MixMode::batch;
     std::int64_t mix_off_epoch = 0;  // from this epoch on neither; 0: never switched off
     double mix_tokens = 0;           // MixToken: alpha; 0: off
+    // Where every pixel has a class, image and label image move together, by these and `flip`.
+    std::int64_t long_side = 0;   // that an image is made to fit before the ratio; 0: 4 short ones
+    std::int64_t short_side = 0;  // 0: the model's
+    Interval resize_ratio{0.5, 2.0};
+    ResizeStyle resize = ResizeStyle::opencv;
+    double largest_class = 0.75;  // share of a crop from which on another one is drawn; 1: never
+    bool photometric = true;
     bool operator==(const AugmentPart&) const = default;
 };
 
@@ -104,6 +116,7 @@ enum class DecayRule {
     facebook,  // 1-D tensors, biases, pos_embed and cls_token do not decay
     timm,      // and neither does dist_token
     vectors,   // only 1-D tensors and biases do not: DINO
+    norms,     // only what "norm" is the name of does not: XCiT's segmentation
     all,       // everything does: ResNets before 2019
 };
 
@@ -135,7 +148,8 @@ enum class ScheduleKind {
     cosine,
     cosine_after_warmup,  // the warm-up ends at the peak, and the cosine starts there: DINO
     step,
-    constant
+    constant,
+    poly,  // by a power of what is left of the run; the warm-up multiplies it: mmsegmentation
 };
 enum class ScheduleUnit { step, epoch };
 
@@ -145,12 +159,14 @@ struct SchedulePart {
     ScheduleUnit unit = ScheduleUnit::step;  // how often the rate moves
     double epochs = 300;
     double warmup = 5;
+    std::int64_t warmup_steps = 0;  // in place of `warmup`; 0: that counts
     double warmup_lr = 1e-6;
     double min_lr = 1e-5;
     bool scale_ends = false;  // a batch below optim.lr_batch lowers these two as well
     double cooldown = 0;      // further epochs at min_lr
     double step_every = 30;   // schedule "step"
     double step_factor = 0.1;
+    double power = 1;  // schedule "poly"
     bool operator==(const SchedulePart&) const = default;
 };
 
@@ -168,6 +184,11 @@ enum class ClassTarget {
 enum class Distillation { none, soft, hard, tokens };
 enum class SoftMean { elements, images };
 
+enum class PixelMean {
+    all,  // the ignored ones add nothing, but count: mmsegmentation
+    labelled,
+};
+
 // [loss]
 struct LossPart {
     std::string name = "cross_entropy";  // a row of objective_rows.h
@@ -177,9 +198,11 @@ struct LossPart {
     double token_weight = 0.5;  // of VOLO's dense term
     ClassTarget class_target = ClassTarget::map;
     ClassWeights class_weights = ClassWeights::none;
-    double view_weight = 1;  // of the term that compares views, beside another one
-    double margin = 0.2;     // triplet
-    double threshold = 0.5;  // multi_label: a class counts from this probability on
+    double view_weight = 1;         // of the term that compares views, beside another one
+    double margin = 0.2;            // triplet
+    double threshold = 0.5;         // multi_label: a class counts from this probability on
+    double auxiliary_weight = 0.4;  // segment: of the second head's term
+    PixelMean pixel_mean = PixelMean::all;
     bool operator==(const LossPart&) const = default;
 };
 
@@ -235,6 +258,7 @@ enum class Tune { all, attention, head };
 // [train]
 struct TrainPart {
     std::int64_t seed = 0;
+    std::int64_t steps = 0;  // length of the run, in place of schedule.epochs; 0: that counts
     std::string precision = "fp32";  // or bf16, or auto until a run starts
     Tune tune = Tune::all;           // head: linear probe on a frozen trunk
     std::string mode = "train";      // or eval: nothing is dropped, batch norms keep statistics
@@ -243,6 +267,7 @@ struct TrainPart {
     std::int64_t threads = 0;        // of the products; 0: as many as cores
     double memory = 0;               // GiB that a process may use; 0: what the machine has left
     std::int64_t patience = 0;       // epochs without a better one that end the run; 0: never
+    bool sync_batch_norms = false;   // over the images of all processes
     std::string device = "cpu";
     bool operator==(const TrainPart&) const = default;
 };

@@ -115,6 +115,26 @@ void bind_mix(Settings& s, AugmentPart& p) {
              "model; alpha of its Beta distribution; 0: off");
 }
 
+void bind_joint(Settings& s, AugmentPart& p) {
+    s.integer("augment.long_side", p.long_side, 0,
+              "segment: longer side that an image is made to fit, at its aspect, before "
+              "augment.resize_ratio; 0: four times the shorter one",
+              100'000);
+    s.integer("augment.short_side", p.short_side, 0,
+              "segment: the same for the shorter side; 0: the model's image size", 100'000);
+    bind_interval(s, "augment.resize_ratio", p.resize_ratio, 100,
+                  "segment: both sides are multiplied by a number drawn from here");
+    s.choice("augment.resize", p.resize,
+             {{"opencv", ResizeStyle::opencv}, {"pillow", ResizeStyle::pillow}},
+             "segment: OpenCV's bilinear without antialiasing, as mmsegmentation has it, or "
+             "augment.filter with it");
+    s.number("augment.largest_class", p.largest_class, 0.01, 1,
+             "segment: another crop is drawn, up to ten times, while one class has this share of "
+             "its labelled pixels; 1: never");
+    s.flag("augment.photometric", p.photometric,
+           "segment: random brightness, contrast, saturation and hue");
+}
+
 void bind_accumulate(Settings& s, std::int64_t& field) {
     s.custom({"optim.accumulate",
               "parts that a batch is worked through in, to save memory; auto: as many as this "
@@ -156,8 +176,10 @@ void bind_optim(Settings& s, OptimPart& p) {
              {{"facebook", DecayRule::facebook},
               {"timm", DecayRule::timm},
               {"vectors", DecayRule::vectors},
+              {"norms", DecayRule::norms},
               {"all", DecayRule::all}},
-             "what decays. all: every parameter, norms and biases too (classic ResNets); vectors: "
+             "what decays. all: every parameter, norms and biases too (classic ResNets); norms: "
+             "all but those of layers called norm (XCiT's segmentation); vectors: "
              "all but vectors and biases (DINO); facebook: pos_embed and cls_token neither; timm: "
              "nor dist_token");
     s.number("optim.beta1", p.beta1, 0, 1, "adamw, lamb: memory of the gradient");
@@ -185,16 +207,20 @@ void bind_schedule(Settings& s, SchedulePart& p) {
         {{"cosine", ScheduleKind::cosine},
          {"cosine-after-warmup", ScheduleKind::cosine_after_warmup},
          {"step", ScheduleKind::step},
-         {"constant", ScheduleKind::constant}},
+         {"constant", ScheduleKind::constant},
+         {"poly", ScheduleKind::poly}},
         "how the learning rate falls after the warm-up, which is a part of the cosine's period "
-        "or comes before it");
+        "or comes before it; poly: by schedule.power of what is left of the run, where the warm-up "
+        "multiplies it (mmsegmentation)");
     s.choice("schedule.unit", p.unit,
              {{"step", ScheduleUnit::step}, {"epoch", ScheduleUnit::epoch}},
              "how often the rate moves");
     s.number("schedule.epochs", p.epochs, 1, kLongestText, "length, with the warm-up");
     s.number("schedule.warmup", p.warmup, 0, kLongestText, "epochs in which the rate rises");
+    s.integer("schedule.warmup_steps", p.warmup_steps, 0,
+              "steps in which the rate rises, in place of schedule.warmup; 0: that counts", kAny);
     s.number("schedule.warmup_lr", p.warmup_lr, 0, 1000, "where it starts");
-    s.number("schedule.min_lr", p.min_lr, 0, 1000, "cosine: where it ends");
+    s.number("schedule.min_lr", p.min_lr, 0, 1000, "cosine, poly: where it ends");
     s.flag("schedule.scale_ends", p.scale_ends,
            "a batch below optim.lr_batch lowers warmup_lr and min_lr as it lowers lr; false: they "
            "stay as written, as in DeiT's code");
@@ -202,6 +228,7 @@ void bind_schedule(Settings& s, SchedulePart& p) {
     s.number("schedule.step_every", p.step_every, 0.001, kLongestText,
              "step: epochs between steps");
     s.number("schedule.step_factor", p.step_factor, 1e-6, 1, "step: the rate is multiplied by it");
+    s.number("schedule.power", p.power, 0.01, 100, "poly: 1 is a straight line");
 }
 
 void bind_distill(Settings& s, DistillPart& p) {
@@ -230,6 +257,8 @@ void bind_distill(Settings& s, DistillPart& p) {
 
 void bind_train(Settings& s, TrainPart& p) {
     s.integer("train.seed", p.seed, 0, "of everything random", kAny);
+    s.integer("train.steps", p.steps, 0,
+              "length of the run in steps, in place of schedule.epochs; 0: that counts", kAny);
     s.word("train.precision", p.precision, {"fp32", "bf16", "auto"},
            "of the products; auto: bf16 where the processor has instructions for it");
     s.choice("train.tune", p.tune,
@@ -247,6 +276,8 @@ void bind_train(Settings& s, TrainPart& p) {
     s.integer("train.patience", p.patience, 0,
               "epochs without a better one, by save.best, after which a validation ends the run; "
               "0: never");
+    s.flag("train.sync_batch_norms", p.sync_batch_norms,
+           "segment: batch norms take the statistics of all processes' images");
     bind_text(s, "train.device", p.device, "cpu, or a device of LibTorch such as cuda:0");
 }
 
@@ -267,7 +298,8 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
     bind_text(
         s, "save.best", save.best,
         "the score that decides which weights are the best: top1, top5, loss or ece, of loss.name "
-        "multi_label map, f1, macro_f1, exact_match or loss, and with _ema that of averaged "
+        "multi_label map, f1, macro_f1, exact_match or loss, of segment miou, macc or aacc, and "
+        "with _ema that of averaged "
         "weights");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
@@ -281,6 +313,7 @@ void bind(Settings& keys, Recipe& recipe) {
     bind_crop(keys, recipe.augment);
     bind_colour(keys, recipe.augment);
     bind_mix(keys, recipe.augment);
+    bind_joint(keys, recipe.augment);
     bind_views(keys, recipe.views);
     bind_optim(keys, recipe.optim);
     bind_schedule(keys, recipe.schedule);

@@ -53,10 +53,16 @@ void check_batch(const Recipe& recipe) {
 
 void check_schedule(const Recipe& recipe) {
     const SchedulePart& s = recipe.schedule;
-    require(s.warmup <= s.epochs, "schedule.warmup",
+    const std::int64_t steps = recipe.train.steps;
+    require(steps > 0 || s.warmup_steps > 0 || s.warmup <= s.epochs, "schedule.warmup",
             fmt::format("at most schedule.epochs {}, found {}", s.epochs, s.warmup));
+    require(steps == 0 || s.warmup_steps <= steps, "schedule.warmup_steps",
+            fmt::format("at most train.steps {}, found {}", steps, s.warmup_steps));
+    require(steps == 0 || s.cooldown == 0, "schedule.cooldown",
+            fmt::format("0 with train.steps, found {}", s.cooldown));
     // Only what is written is compared; what a small batch makes of it is told by the run.
-    require((s.name != ScheduleKind::cosine && s.name != ScheduleKind::cosine_after_warmup) ||
+    require((s.name != ScheduleKind::cosine && s.name != ScheduleKind::cosine_after_warmup &&
+             s.name != ScheduleKind::poly) ||
                 s.min_lr <= recipe.optim.lr,
             "schedule.min_lr",
             fmt::format("at most optim.lr {}, found {}", recipe.optim.lr, s.min_lr));

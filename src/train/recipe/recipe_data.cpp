@@ -1,5 +1,7 @@
 #include "train/recipe/recipe_data.h"
 
+#include <algorithm>
+
 namespace cait {
 
 TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int64_t width,
@@ -24,6 +26,26 @@ TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int
     settings.erasing.probability = augment.erase;
     settings.erasing.mode = augment.erase_mode;
     settings.erasing.min_count = settings.erasing.max_count = int(augment.erase_count);
+    settings.check();
+    return settings;
+}
+
+SegmentationSettings segmentation_settings(const Recipe& recipe, ImageSize size,
+                                           const ChannelValues& mean, const ChannelValues& std) {
+    const AugmentPart& augment = recipe.augment;
+    SegmentationSettings settings;
+    settings.height = size.height;
+    settings.width = size.width;
+    settings.short_side =
+        augment.short_side > 0 ? augment.short_side : std::min(size.height, size.width);
+    settings.long_side = augment.long_side > 0 ? augment.long_side : 4 * settings.short_side;
+    settings.ratio = augment.resize_ratio;
+    if (augment.resize == ResizeStyle::pillow) settings.filter = augment.filter;
+    settings.largest_class = augment.largest_class;
+    settings.flip = augment.flip;
+    settings.photometric = augment.photometric;
+    settings.mean = mean;
+    settings.std = std;
     settings.check();
     return settings;
 }

@@ -7,6 +7,7 @@
 #include "base/image_size.h"
 #include "data/augment/mixup.h"
 #include "data/augment/multi_crop.h"
+#include "data/augment/segmentation_transform.h"
 #include "data/augment/train_transform.h"
 #include "data/batch.h"
 #include "data/targets/label.h"
@@ -18,6 +19,10 @@ namespace cait {
 // it (TrainSettings::shown). Throws UsageError that names the field when one is out of range.
 TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int64_t width,
                              const ChannelValues& mean, const ChannelValues& std);
+
+// What happens to an image and its label image; the model takes images of `size`.
+SegmentationSettings segmentation_settings(const Recipe& recipe, ImageSize size,
+                                           const ChannelValues& mean, const ChannelValues& std);
 
 // [views] for a model that takes images of `size`, multi-crop. Throws UsageError as above.
 MultiCropSettings multi_crop_settings(const ViewsPart& views, ImageSize size,

@@ -17,6 +17,7 @@ struct ReadRule {
 bool jitters(const std::string& jitter) { return ColourJitter::parse(jitter).active(); }
 bool policy_keeps_jitter(const AugmentPart& a) { return keeps_jitter(parse_policy(a.policy)); }
 bool distils(const Recipe& r) { return r.distill.kind != Distillation::none; }
+bool segments(const Recipe& r) { return asks_for(r.loss, &ObjectiveTerm::pixels); }
 bool crops_several(const Recipe& r) { return r.views.name == ViewsKind::multi_crop; }
 
 const std::vector<ReadRule>& data_rules() {
@@ -30,6 +31,17 @@ const std::vector<ReadRule>& data_rules() {
           "augment.erase_mode", "augment.erase_count"},
          [](const Recipe& r) { return !crops_several(r); },
          "a views.name other than multi-crop"},
+        {{"augment.crop", "augment.scale", "augment.ratio", "augment.policy", "augment.jitter",
+          "augment.force_jitter", "augment.erase", "eval.crop_ratio", "eval.crop_mode"},
+         [](const Recipe& r) { return !segments(r); },
+         "a loss.name other than segment"},
+        {{"augment.long_side", "augment.short_side", "augment.resize_ratio", "augment.resize",
+          "augment.largest_class", "augment.photometric"},
+         segments,
+         "loss.name=segment"},
+        {{"augment.filter"},
+         [](const Recipe& r) { return !segments(r) || r.augment.resize == ResizeStyle::pillow; },
+         "augment.resize=pillow with loss.name segment"},
         {{"augment.scale", "augment.ratio"},
          [](const Recipe& r) { return r.augment.crop == CropKind::random_resized; },
          "augment.crop=rrc"},
@@ -89,21 +101,32 @@ const std::vector<ReadRule>& optim_rules() {
         {{"optim.clip_at"},
          [](const Recipe& r) { return r.optim.clip != ClipKind::none; },
          "an optim.clip other than none"},
+        {{"schedule.epochs"}, [](const Recipe& r) { return r.train.steps == 0; }, "train.steps=0"},
+        {{"schedule.warmup"},
+         [](const Recipe& r) { return r.schedule.warmup_steps == 0; },
+         "schedule.warmup_steps=0"},
         {{"schedule.warmup_lr"},
-         [](const Recipe& r) { return r.schedule.warmup > 0; },
-         "schedule.warmup above 0"},
+         [](const Recipe& r) { return r.schedule.warmup > 0 || r.schedule.warmup_steps > 0; },
+         "schedule.warmup or schedule.warmup_steps above 0"},
         {{"schedule.min_lr"},
          [](const Recipe& r) {
              return r.schedule.name == ScheduleKind::cosine ||
-                    r.schedule.name == ScheduleKind::cosine_after_warmup || r.schedule.cooldown > 0;
+                    r.schedule.name == ScheduleKind::cosine_after_warmup ||
+                    r.schedule.name == ScheduleKind::poly || r.schedule.cooldown > 0;
          },
-         "schedule.name cosine or cosine-after-warmup, or schedule.cooldown above 0"},
+         "schedule.name cosine, cosine-after-warmup or poly, or schedule.cooldown above 0"},
         {{"schedule.scale_ends"},
          [](const Recipe& r) { return r.optim.lr_batch > 0; },
          "optim.lr_batch above 0"},
         {{"schedule.step_every", "schedule.step_factor"},
          [](const Recipe& r) { return r.schedule.name == ScheduleKind::step; },
          "schedule.name=step"},
+        {{"schedule.power"},
+         [](const Recipe& r) { return r.schedule.name == ScheduleKind::poly; },
+         "schedule.name=poly"},
+        {{"train.sync_batch_norms"},
+         [](const Recipe& r) { return !r.train.sync_batch_norms || segments(r); },
+         "loss.name=segment"},
         {{"train.ema_warmup"},
          [](const Recipe& r) { return !r.train.ema_warmup || r.train.ema > 0; },
          "train.ema above 0"},
@@ -122,8 +145,10 @@ const std::vector<ReadRule>& optim_rules() {
 const std::vector<ReadRule>& loss_rules() {
     static const std::vector<ReadRule> kRules = {
         {{"loss.smoothing"},
-         [](const Recipe& r) { return asks_for(r.loss, &ObjectiveTerm::classifier); },
-         "a loss.name with a classifier"},
+         [](const Recipe& r) {
+             return asks_for(r.loss, &ObjectiveTerm::classifier) && !segments(r);
+         },
+         "a loss.name with a classifier of images"},
         {{"loss.bce_threshold"},
          [](const Recipe& r) { return r.loss.name == "bce"; },
          "loss.name=bce"},
@@ -146,8 +171,8 @@ const std::vector<ReadRule>& loss_rules() {
          },
          "head.kind mlp or dino"},
         {{"head.outputs"},
-         [](const Recipe& r) { return r.head.kind != HeadKind::none; },
-         "a head.kind other than none"},
+         [](const Recipe& r) { return r.head.kind != HeadKind::none && !r.head.is_dense(); },
+         "a head.kind that projects"},
         {{"head.bottleneck", "head.batch_norm", "head.norm_last_layer"},
          [](const Recipe& r) { return r.head.kind == HeadKind::dino; },
          "head.kind=dino"},

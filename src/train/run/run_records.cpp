@@ -23,7 +23,10 @@ std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
             {"image size", fmt::format("{}x{}", info.image_height, info.image_width)},
             {"training data", fmt::format("{}, {} images", recipe.data.train, data.train->size())},
             {"validation data", data.val_text},
-            {"epochs", fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
+            recipe.train.steps > 0
+                ? std::pair{"steps", fmt::format("{}", recipe.train.steps)}
+                : std::pair{"epochs",
+                            fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
             {"batch", recipe.optim.accumulate > 1 ? fmt::format("{} in {} parts", recipe.data.batch,
                                                                 recipe.optim.accumulate)
                                                   : fmt::format("{}", recipe.data.batch)},

@@ -82,6 +82,15 @@ public:
         return in_[0] * dropout_mask(node_.name, op.rate, in_[0], context_);
     }
 
+    At operator()(const op::Dropout2d& op) const {
+        if (context_.frozen) return in_[0];
+        std::vector<std::int64_t> extents(std::size_t(in_[0].dim()), 1);
+        extents[0] = in_[0].size(0);
+        extents[1] = in_[0].size(1);
+        const At like = at::empty(extents, in_[0].options());
+        return in_[0] * dropout_mask(node_.name, op.rate, like, context_);
+    }
+
     At operator()(const op::MixTokens& op) const {
         const GridBox& box = context_.token_box;
         if (box.count() == 0) return in_[0];
@@ -94,12 +103,16 @@ public:
 
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
-        const bool training = context_.mode == Mode::train && !context_.frozen;
+        // On a frozen trunk a norm that learns takes the statistics of the batch.
+        const bool training =
+            context_.mode == Mode::train && (!context_.frozen || in_[1].requires_grad());
         // Vectors, of which heads norm few: the same numbers whatever the number of processes.
         if (training && (context_.sum_over_processes || in_[0].dim() == 2))
             return synced_batch_norm(wide(in_[0]), {in_[1], in_[2], in_[3], in_[4]}, op.momentum,
                                      op.epsilon, context_.sum_over_processes);
-        return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4], training, op.momentum,
+        // One value a channel, as of one image that is pooled to a pixel, has no variance.
+        const bool measured = training && in_[0].numel() > in_[0].size(1);
+        return at::batch_norm(wide(in_[0]), in_[1], in_[2], in_[3], in_[4], measured, op.momentum,
                               op.epsilon, false);
     }
 
@@ -109,6 +122,16 @@ public:
         if (op.kind == op::Pool2d::Kind::max)
             return at::max_pool2d(wide(in_[0]), kernel, stride, padding, 1, op.ceil);
         return at::avg_pool2d(wide(in_[0]), kernel, stride, padding, op.ceil, false);
+    }
+
+    At operator()(const op::Resize& op) const {
+        if (op.kind == op::Resize::Kind::nearest)
+            return at::upsample_nearest2d(wide(in_[0]), {op.height, op.width});
+        return at::upsample_bilinear2d(wide(in_[0]), {op.height, op.width}, false);
+    }
+
+    At operator()(const op::AdaptivePool2d& op) const {
+        return at::adaptive_avg_pool2d(wide(in_[0]), {op.size, op.size});
     }
 
     At operator()(const op::Unfold& op) const {

@@ -160,6 +160,38 @@ TEST(Reference, PoolingDoesNotSeeBeyondTheImage) {
     EXPECT_THAT(pooled(Kind::average, true), ElementsAre(-8, -6.5, -3.5, -2));
 }
 
+TEST(Reference, ATransposedConvolutionMakesAPatchOfEveryPixel) {
+    // The weights are 0 1 2 3 for the only channel.
+    EXPECT_THAT(
+        run({1, 1, 1, 3},
+            [](Builder& b, Value x) {
+                return b.conv_transpose2d(x, {param(b, "w", {1, 1, 2, 2}), param(b, "b", {1})});
+            }),
+        ElementsAre(0, 0, 0, 1, 0, 2, 0, 0, 2, 3, 4, 6));
+}
+
+TEST(Reference, ResizingIsThatOfPyTorch) {
+    const auto resized = [](Shape from, op::Resize::Kind kind, std::int64_t height,
+                            std::int64_t width) {
+        return run(std::move(from), [=](Builder& b, Value x) {
+            return b.resize(x, {.kind = kind, .height = height, .width = width});
+        });
+    };
+    using Kind = op::Resize::Kind;
+    EXPECT_THAT(resized({1, 1, 1, 2}, Kind::bilinear, 1, 4), ElementsAre(0, 0.25, 0.75, 1));
+    EXPECT_THAT(resized({1, 1, 1, 4}, Kind::bilinear, 1, 2), ElementsAre(0.5, 2.5));
+    EXPECT_THAT(resized({1, 1, 2, 2}, Kind::bilinear, 1, 1), ElementsAre(1.5));
+    EXPECT_THAT(resized({1, 1, 1, 3}, Kind::nearest, 2, 5),
+                ElementsAre(0, 0, 1, 1, 2, 0, 0, 1, 1, 2));
+}
+
+TEST(Reference, PartsOfAdaptivePoolingOverlap) {
+    EXPECT_THAT(run({1, 1, 1, 5}, [](Builder& b, Value x) { return b.adaptive_pool2d(x, 2); }),
+                ElementsAre(1, 3, 1, 3));
+    EXPECT_THAT(run({1, 1, 2, 2}, [](Builder& b, Value x) { return b.adaptive_pool2d(x, 1); }),
+                ElementsAre(1.5));
+}
+
 TEST(Reference, FoldSumsWhatUnfoldRepeats) {
     const op::Unfold unfold{3, 1, 1};
     EXPECT_THAT(run({1, 1, 2, 2}, [&](Builder& b, Value x) { return b.unfold(x, unfold); }),

@@ -100,6 +100,35 @@ TEST(PoolForward, IsTheSameForAnyThreadsAndBatch) {
             }
 }
 
+TEST(PartMeans, AreThoseOfOverlappingPartsForAnyThreadsAndBatch) {
+    for (const Index size : {1, 2, 3, 6}) {
+        PartMeans p{.batch = 3, .height = 5, .width = 8, .channels = 37, .size = size};
+        const Floats x = random_floats(p.batch * p.height * p.width * p.channels, 1);
+        Floats first;
+        for (const int threads : test::kThreadCounts) {
+            p.threads = threads;
+            Floats y(std::size_t(p.batch * size * size * p.channels), 42.0F);
+            part_means(p, x.data(), y.data());
+            if (first.empty()) first = y;
+            EXPECT_EQ(y, first);
+        }
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            const Index c = Index(i) % p.channels, place = Index(i) / p.channels;
+            const Index column = place % size, row = place / size % size, b = place / size / size;
+            double sum = 0, count = 0;
+            for (Index iy = 0; iy < p.height; ++iy)
+                for (Index ix = 0; ix < p.width; ++ix)
+                    if (iy >= row * p.height / size && iy * size < (row + 1) * p.height &&
+                        ix >= column * p.width / size && ix * size < (column + 1) * p.width) {
+                        sum +=
+                            x[std::size_t(((b * p.height + iy) * p.width + ix) * p.channels + c)];
+                        ++count;
+                    }
+            ASSERT_NEAR(first[i], sum / count, 1e-6);
+        }
+    }
+}
+
 TEST(ChannelMeans, AreTheSameForAnyThreadsAndBatch) {
     for (const Index channels : {1, 37, 200})
         for (const Index pixels : {1, 49, 500}) {

@@ -24,14 +24,14 @@ std::filesystem::path segmentation_data() {
 SampleKey key_of(std::uint64_t sample) { return {.seed = 5, .sample = sample}; }
 
 // Every pixel of the image tells its place; every label tells it, too.
-Image place_image(std::int64_t width, std::int64_t height) {
+Image image_of_places(std::int64_t width, std::int64_t height) {
     Image image = Image::blank(width, height, 3);
     for (std::int64_t y = 0; y < height; ++y)
         for (std::int64_t x = 0; x < width; ++x) image.row(y)[3 * x] = std::uint8_t(10 * y + x);
     return image;
 }
 
-LabelImage place_labels(std::int64_t width, std::int64_t height) {
+LabelImage labels_of_places(std::int64_t width, std::int64_t height) {
     LabelImage labels{width, height, {}};
     for (std::int64_t y = 0; y < height; ++y)
         for (std::int64_t x = 0; x < width; ++x) labels.values.push_back(std::uint8_t(10 * y + x));
@@ -62,8 +62,8 @@ TEST(SegmentationTransform, MovesImageAndLabelsAlike) {
                                            .photometric = false,
                                            .mean = {0, 0, 0},
                                            .std = {1, 1, 1}});
-    const Image image = place_image(9, 6);
-    const LabelImage labels = place_labels(9, 6);
+    const Image image = image_of_places(9, 6);
+    const LabelImage labels = labels_of_places(9, 6);
     const data_test::MemoryDataset dataset(1);
     const TargetPtr target = label_image_target({5, 7});
     SegmentationWorkspace workspace;

@@ -23,6 +23,9 @@ TEST(InferShape, KnowsEveryPrimitive) {
     EXPECT_EQ(infer(op::Add{}, {{B, 7, 3}, {1, 7, 3}}), (Shape{B, 7, 3}));
     EXPECT_EQ(infer(op::Mul{}, {{B, 7, 3}, {3}}), (Shape{B, 7, 3}));
     EXPECT_EQ(infer(op::Dropout{0.1}, {{B, 7, 3}}), (Shape{B, 7, 3}));
+    EXPECT_EQ(infer(op::Dropout2d{0.1}, {{B, 7, 3, 3}}), (Shape{B, 7, 3, 3}));
+    EXPECT_EQ(infer(op::Resize{.height = 5, .width = 9}, {{B, 7, 3, 4}}), (Shape{B, 7, 5, 9}));
+    EXPECT_EQ(infer(op::AdaptivePool2d{6}, {{B, 7, 3, 4}}), (Shape{B, 7, 6, 6}));
     EXPECT_EQ(infer(op::MixTokens{2}, {{B, 4, 6, 3}}), (Shape{B, 4, 6, 3}));
     EXPECT_THROW(infer(op::MixTokens{2}, {{B, 5, 6, 3}}), Error);
     EXPECT_THROW(infer(op::MixTokens{1}, {{B, 6, 3}}), Error);
@@ -44,6 +47,8 @@ TEST(InferShape, KnowsEveryComposite) {
               (Shape{B, 2, 1, 7}));
     EXPECT_EQ(infer(op::AttentionApply{}, {{B, 2, 1, 7}, {B, 7, 4}}), (Shape{B, 1, 4}));
     EXPECT_EQ(infer(op::Residual{}, {{B, 7, 4}, {B, 7, 4}, {1}}), (Shape{B, 7, 4}));
+    EXPECT_EQ(infer(op::ConvTranspose2d{}, {{B, 3, 8, 12}, {3, 5, 2, 2}, {5}}),
+              (Shape{B, 5, 16, 24}));
     EXPECT_EQ(infer(op::PatchEmbed{4}, {{B, 3, 8, 12}, {5, 3, 4, 4}, {5}}), (Shape{B, 2, 3, 5}));
     EXPECT_EQ(infer(op::MlpBranch{{.bias1 = true, .gain = true}},
                     {{B, 7, 4}, {4}, {4}, {9, 4}, {9}, {4, 9}, {1}}),
@@ -76,6 +81,13 @@ TEST(InferShape, RefusesWhatDoesNotFit) {
         {op::Attention{{.heads = 3}}, {{B, 7, 4}, {B, 7, 4}, {B, 7, 4}}},
         {op::Attention{{.heads = 2}}, {{B, 7, 4}, {B, 7, 4}, {B, 6, 4}}},
         {op::Residual{}, {{B, 7, 4}, {B, 7, 4}, {3}}},
+        {op::Dropout2d{0.1}, {{B}}},
+        {op::Resize{.height = 0, .width = 2}, {{B, 3, 8, 8}}},
+        {op::Resize{.height = 2, .width = 2}, {{B, 3, 8}}},
+        {op::AdaptivePool2d{0}, {{B, 3, 8, 8}}},
+        {op::ConvTranspose2d{}, {{B, 3, 8, 8}, {4, 5, 2, 2}}},
+        {op::ConvTranspose2d{}, {{B, 3, 8, 8}, {3, 5, 2, 3}}},
+        {op::ConvTranspose2d{}, {{B, 3, 8, 8}, {3, 5, 2, 2}, {3}}},
         {op::PatchEmbed{4}, {{B, 3, 8, 10}, {5, 3, 4, 4}}},
         {op::PatchEmbed{4}, {{B, 3, 8, 8}, {5, 3, 2, 2}}},
         {op::MlpBranch{}, {{B, 7, 4}, {4}, {4}, {9, 4}, {4, 9}, {4}}},
