@@ -112,6 +112,7 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                 "  cait eval --weights runs/a --data folder:photos --knn folder:photos --retrieval "
                 "folder:photos\n"
                 "  cait eval --model cait_s24_224 --weights official --data imagenet-v2:data/v2\n"
+                "  cait eval --weights runs/streets --data segmentation:streets/val --per-class\n"
                 "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
                 "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
@@ -150,6 +151,7 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                     "Also write each image's label and five likeliest classes")
         ->type_name("FILE.csv");
     add_neighbour_options(command, arguments->neighbours);
+    arguments->segment.add_to(command);
     add_json_flag(command, arguments->json);
     command.callback([arguments, invocation] { run(*arguments, invocation); });
 }

@@ -12,6 +12,8 @@
 #include "evaluate/neighbour_evaluation.h"
 #include "executor.h"
 #include "models/open_model.h"
+#include "report/report.h"
+#include "segment_options.h"
 
 namespace cait::app {
 
@@ -38,6 +40,7 @@ struct EvalArguments {
     std::string report;       // file to write
     std::string predictions;  // file to write
     NeighbourArguments neighbours;
+    SegmentArguments segment;
 };
 
 // The models: that of --weights first, then those of --compare.
@@ -58,6 +61,12 @@ struct Evaluated {
     std::size_t skipped = 0;  // unreadable images
     double seconds = 0;
     DatasetPtr dataset;  // with labels into the model's classes
+    // Of a model that segments: how images were looked at, the worst of them (the pictures only for
+    // a report) and the colours of its classes.
+    std::string looked = {};
+    std::vector<std::pair<std::string, double>> worst_segments = {};  // name, mIoU
+    std::vector<ReportSegment> segments = {};
+    std::vector<Colour> colours = {};
 };
 
 // The first one is that of --weights, the others those of --compare.
@@ -74,6 +83,11 @@ struct HeadScore {
     const Measure* measure = nullptr;
 };
 std::vector<HeadScore> head_scores(const Evaluation& evaluation);  // empty where there is one head
+
+// Of a model that gives each pixel a class.
+bool evaluates_segments(const Model& model);
+Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string& file,
+                               const Model& model, const DatasetPtr& dataset);
 
 void print_evaluation(const EvalArguments& arguments, const EvalResult& result);
 void write_predictions(const std::string& file, const Evaluated& one);

@@ -57,6 +57,13 @@ nlohmann::json worst_json(const Evaluated& one, const Metrics& metrics) {
     return list;
 }
 
+nlohmann::json worst_segments_json(const Evaluated& one) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& [name, miou] : one.worst_segments)
+        list.push_back({{"image", name}, {"miou", miou}});
+    return list;
+}
+
 nlohmann::json heads_json(const Evaluation& evaluation) {
     nlohmann::json json = nlohmann::json::object();
     for (const auto& [name, measure] : head_scores(evaluation))
@@ -85,9 +92,15 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
         json["reliability"] = reliability_json(*metrics);
         json["worst"] = worst_json(one, *metrics);
     }
+    if (!one.looked.empty()) {
+        json["mode"] = one.looked.substr(0, one.looked.find(','));
+        json["preparation"] = one.looked;
+        json["worst"] = worst_segments_json(one);
+        for (const char* none : {"tta", "fusion", "crop_ratio", "crop_mode"}) json.erase(none);
+    }
     if (!one.epoch.empty()) json["epoch"] = one.epoch;
     if (!one.evaluation.heads.empty()) json["heads"] = heads_json(one.evaluation);
-    if (arguments.per_class) json["per_class"] = per_class_json(one);
+    if (arguments.per_class || !one.looked.empty()) json["per_class"] = per_class_json(one);
     return json;
 }
 
@@ -129,6 +142,7 @@ void print_model(const EvalArguments& arguments, const Evaluated& one) {
     const Measure& measure = *one.evaluation.measure;
     print_out("{} ({}) on {}\n", one.weights, one.info.name, arguments.data);
     if (!one.epoch.empty()) print_out("{}\n", one.epoch);
+    if (!one.looked.empty()) print_out("{}\n", one.looked);
     std::vector<ShownScore> shown = measure.shown();
     std::erase_if(shown, [](const ShownScore& score) { return !score.score.main; });
     std::size_t width = 7;
@@ -217,9 +231,11 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
         {"weights", one.weights},
         {"data", arguments.data},
         {"precision", arguments.executor.precision},
-        {"preparation", fmt::format("crop ratio {}, {}", one.preprocessing.crop_ratio,
-                                    one.preprocessing.crop_mode)},
-        {"test-time augmentation", arguments.tta},
+        {"preparation", one.looked.empty()
+                            ? fmt::format("crop ratio {}, {}", one.preprocessing.crop_ratio,
+                                          one.preprocessing.crop_mode)
+                            : one.looked},
+        {"test-time augmentation", one.looked.empty() ? arguments.tta : "none"},
         {"time", fmt::format("{}, {:.1f} images/s", duration_text(one.seconds), rate_of(one))}};
     for (std::size_t i = 1; i < result.models.size(); ++i) {
         const Score first = result.models[i].evaluation.measure->scores().front();
@@ -232,6 +248,8 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
                                          one.skipped, one.dataset->size()));
     data.classes = one.dataset->classes();
     show_measure(one.evaluation.measure, one.dataset.get(), data);
+    data.segments = one.segments;
+    data.colours = one.colours;
     data.disagreement = result.disagreement;
     data.shown = one.epoch;
     for (const auto& [name, of_head] : head_scores(one.evaluation))

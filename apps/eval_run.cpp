@@ -59,7 +59,9 @@ std::optional<FoundModel> find_final(const EvalArguments& arguments, const Candi
 Candidate candidate(const FoundModel& found, const DatasetPtr& data) {
     Model model = open_with_notes(found).model;
     preparer_of(model);  // throws where the model takes no such images
-    const auto classes = std::size_t(model.spec().architecture->common().classes);
+    const bool pixels = evaluates_segments(model);
+    const auto classes = pixels ? SegmentNetwork::of(model).classes
+                                : std::size_t(model.spec().architecture->common().classes);
     DatasetPtr dataset = match_data(data, model.classes(), classes, found.file);
     if (const auto list = imagenet_list(classes);
         model.classes().empty() && list && list->names == dataset->classes())
@@ -88,8 +90,33 @@ std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candida
     return last;
 }
 
+// All models give an answer of the same kind, and options are for that kind.
+void check_segments(const EvalArguments& arguments, const std::vector<Candidate>& candidates) {
+    const Candidate& first = candidates.front();
+    const bool pixels = evaluates_segments(first.model);
+    for (const Candidate& one : candidates)
+        if (evaluates_segments(one.model) != pixels)
+            throw UsageError(fmt::format("--compare {}: expected a model for the same task as {}",
+                                         one.file, first.file));
+    if (!pixels) return arguments.segment.expect_none(first.model.spec().name);
+    for (const auto& [given, option, instead] :
+         {std::tuple{!arguments.predictions.empty(), "--predictions",
+                     "`cait predict --labels FOLDER` writes label images"},
+          {arguments.tta != "none", "--tta", "--flip looks at the mirror image"}})
+        if (given)
+            throw UsageError(
+                fmt::format("{}: expected a model that names classes of images, found "
+                            "one that segments; {}",
+                            option, instead));
+}
+
 Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidate) {
     const auto& [file, model, dataset, epoch] = candidate;
+    if (evaluates_segments(model)) {
+        Evaluated result = evaluate_segments_of(arguments, file, model, dataset);
+        result.epoch = epoch;
+        return result;
+    }
     Progress progress("eval", "images");
     EvaluateDataOptions options;
     const ExecutorOptions running = arguments.executor.for_model(model);
@@ -176,6 +203,7 @@ void evaluate(const EvalArguments& arguments, const EvalModels& found) {
         throw UsageError(
             fmt::format("--fusion softmax: expected a model with a distillation head, found {}",
                         model.spec().name));
+    check_segments(arguments, candidates);
     const auto final_epoch = final_candidate(arguments, candidates.front(), data);
     EvalResult result;
     for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
@@ -185,7 +213,8 @@ void evaluate(const EvalArguments& arguments, const EvalModels& found) {
         result.final_epoch = evaluate_one(arguments, *final_epoch);
         result.final_epoch->name = std::filesystem::path(final_epoch->file).stem().string();
     }
-    if (result.models.size() > 1) result.disagreement = compare(result.models);
+    if (result.models.size() > 1 && !evaluates_segments(candidates.front().model))
+        result.disagreement = compare(result.models);
     // First: a disk that is full now must not cost the numbers.
     print_evaluation(arguments, result);
     if (!arguments.predictions.empty())

@@ -28,6 +28,7 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
                 "cait predict --weights runs/flowers rose.jpg tulip.jpg\n"
                 "  cait predict --weights runs/flowers photos/ --csv --output answers.csv\n"
                 "  find . -name '*.jpg' | cait predict --weights runs/flowers --jsonl -\n"
+                "  cait predict --weights runs/streets photos/ --labels labels --overlays shown\n"
                 "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
     auto arguments = std::make_shared<PredictArguments>();
     arguments->model.add_to(command, true);
@@ -55,6 +56,18 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
         ->excludes(json)
         ->excludes(jsonl);
     jsonl->excludes(json);
+    arguments->segment.add_to(command);
+    {
+        const OptionGroup group(command, "Segmentation");
+        command
+            .add_option("--labels", arguments->labels,
+                        "Also write label images: PNG whose values are classes, in their colours")
+            ->type_name("FOLDER");
+        command
+            .add_option("--overlays", arguments->overlays,
+                        "Also write the images with their classes over them, and a legend")
+            ->type_name("FOLDER");
+    }
     command.add_option("--output", arguments->output,
                        "A file instead of the terminal; it appears whole");
     command.callback([arguments, invocation] {
@@ -63,7 +76,8 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
     });
 }
 
-const RegisterCommand predict_row({"predict", CommandGroup::use, "Classify images", add_predict});
+const RegisterCommand predict_row({"predict", CommandGroup::use, "Classify or segment images",
+                                   add_predict});
 
 }  // namespace
 

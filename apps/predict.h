@@ -4,6 +4,7 @@
 #include "executor.h"
 #include "pictures.h"
 #include "prediction_output.h"
+#include "segment_options.h"
 
 namespace cait::app {
 
@@ -19,6 +20,9 @@ struct PredictArguments {
     std::string tta = "none";
     bool json = false, jsonl = false, csv = false;
     std::string output;  // file; empty: stdout
+    // Of a model that segments.
+    SegmentArguments segment;
+    std::string labels, overlays;  // folders; empty: none
 
     AnswerFormat format() const {
         return json    ? AnswerFormat::json
@@ -29,5 +33,8 @@ struct PredictArguments {
 };
 
 void run(const PredictArguments& arguments, const Invocation& invocation);
+// With a model that gives each pixel a class.
+void predict_segments(const PredictArguments& arguments, const Model& model,
+                      const Invocation& invocation);
 
 }  // namespace cait::app

@@ -9,6 +9,7 @@
 #include "data/open_dataset.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/flip_executor.h"
+#include "evaluate/segment_classes.h"
 #include "image_list.h"
 #include "input_files.h"
 #include "model_arguments.h"
@@ -70,8 +71,17 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     ModelWords words = arguments.model.words(arguments.weights, arguments.classes);
     words.imagenet_names = true;
     const FoundModel found = find_model(words);
-    enter_sandbox_for({arguments.output, arguments.executor.cache});
+    for (const std::string& folder : {arguments.labels, arguments.overlays})
+        if (!folder.empty()) make_folder(folder);
+    enter_sandbox_for(
+        {arguments.output, arguments.executor.cache, arguments.labels, arguments.overlays});
     const Model model = open_with_notes(found).model;
+    if (segments(model)) return predict_segments(arguments, model, invocation);
+    arguments.segment.expect_none(model.spec().name);
+    if (!arguments.labels.empty() || !arguments.overlays.empty())
+        throw UsageError(fmt::format("{}: expected a model that segments, found {}",
+                                     arguments.labels.empty() ? "--overlays" : "--labels",
+                                     model.spec().name));
     const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);
     const auto executor = make_executor(model, arguments.executor);

@@ -1,6 +1,7 @@
-/* The engine from C, or from anything that can call C: load a model, classify, embed. Link
- * cait::engine. Functions that can fail return 0, or a null pointer, and cait_last_error() says
- * why. A classifier may be used from several threads at the same time. */
+/* The engine from C, or from anything that can call C: load a model, classify, embed, segment. Link
+ * cait::engine; for what is called cait_segment... cait::evaluate. Functions that can fail return
+ * 0, or a null pointer, and cait_last_error() says why. A classifier may be used from several
+ * threads at the same time. */
 #ifndef CAIT_C_H
 #define CAIT_C_H
 
@@ -50,6 +51,36 @@ size_t cait_embed_bytes(const cait_classifier* classifier, const void* encoded, 
 size_t cait_embed_pixels(const cait_classifier* classifier, const uint8_t* pixels, int64_t width,
                          int64_t height, int64_t channels, int64_t row_bytes, float* values,
                          size_t capacity);
+
+/* A class for every pixel of images of any size, by a model with a dense head. */
+typedef struct cait_segmenter cait_segmenter;
+typedef struct cait_segmentation cait_segmentation;
+
+/* As cait_load(). Freed by cait_segmenter_free(). */
+cait_segmenter* cait_segmenter_load(const char* file, int threads, const char* precision);
+void cait_segmenter_free(cait_segmenter* segmenter); /* null is fine */
+
+size_t cait_segmenter_class_count(const cait_segmenter* segmenter);
+/* Good until the segmenter is freed; null beyond the last class. */
+const char* cait_segmenter_class_name(const cait_segmenter* segmenter, size_t index);
+
+/* Null is an error. Freed by cait_segmentation_free(), also after its segmenter. */
+cait_segmentation* cait_segment_file(const cait_segmenter* segmenter, const char* file);
+cait_segmentation* cait_segment_bytes(const cait_segmenter* segmenter, const void* encoded,
+                                      size_t size);
+cait_segmentation* cait_segment_pixels(const cait_segmenter* segmenter, const uint8_t* pixels,
+                                       int64_t width, int64_t height, int64_t channels,
+                                       int64_t row_bytes);
+void cait_segmentation_free(cait_segmentation* segmentation); /* null is fine */
+
+int64_t cait_segmentation_width(const cait_segmentation* segmentation);
+int64_t cait_segmentation_height(const cait_segmentation* segmentation);
+/* width * height indices of classes, row by row; good until the segmentation is freed. */
+const uint8_t* cait_segmentation_labels(const cait_segmentation* segmentation);
+/* Pixels of a class. */
+uint64_t cait_segmentation_area(const cait_segmentation* segmentation, size_t index);
+/* A PNG with these labels and the colours of the classes, and its bytes in *size. */
+const void* cait_segmentation_png(const cait_segmentation* segmentation, size_t* size);
 
 #ifdef __cplusplus
 }

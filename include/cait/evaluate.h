@@ -30,7 +30,7 @@ struct ModelEvaluation {
     // top1, top5, mean_class_accuracy, loss, ece; accuracies and ece are fractions. Of a model with
     // a distillation head also top1.class and top1.distillation, what each head gets right alone.
     // Of a model for several classes per image (Model::task): map, f1, macro_f1, exact_match, loss,
-    // threshold, classes_without_positives.
+    // threshold, classes_without_positives. Of a model that segments: miou, macc, aacc.
     std::vector<NamedNumber> scores;
     std::size_t images = 0;             // that count
     std::vector<std::string> left_out;  // unreadable images, each with the reason

@@ -6,6 +6,7 @@
 #include "cait/c.h"
 #include "cait/classifier.h"
 #include "cait/error.h"
+#include "engine/c_guard.h"
 #include "graph/graph.h"
 #include "kernels/precision_names.h"
 #include "models/catalogue.h"
@@ -16,38 +17,34 @@ struct cait_classifier {
     std::size_t features = 0;
 };
 
-namespace {
-
-std::string& last_error() {
+std::string& cait::c_last_error() {
     thread_local std::string text;
     return text;
 }
 
-// What `work` returns, or a zero of that kind and a message.
-template <class Work>
-auto guarded(const Work& work) noexcept -> decltype(work()) {
-    try {
-        last_error().clear();
-        return work();
-    } catch (const std::exception& error) {
-        try {
-            last_error() = error.what();
-        } catch (...) {  // no memory for the message either
-        }
-    } catch (...) {
-    }
-    return {};
+void cait::c_expect(bool given, const char* what) {
+    if (!given) throw UsageError(fmt::format("{}: expected a pointer, found null", what));
 }
 
-void expect(bool given, const char* what) {
-    if (!given) throw cait::UsageError(fmt::format("{}: expected a pointer, found null", what));
+std::span<const std::byte> cait::c_bytes(const void* data, std::size_t size) {
+    c_expect(data != nullptr, "encoded");
+    return {static_cast<const std::byte*>(data), size};
 }
+
+std::filesystem::path cait::c_path(const char* file) {
+    c_expect(file != nullptr, "file");
+    return file;
+}
+
+namespace {
+
+using cait::c_bytes, cait::c_expect, cait::c_guarded, cait::c_path;
 
 template <class Source>
 std::size_t classify(const cait_classifier* of, const Source& source, cait_answer* answers,
                      std::size_t count) {
-    expect(of != nullptr, "classifier");
-    expect(answers != nullptr && count > 0, "answers");
+    c_expect(of != nullptr, "classifier");
+    c_expect(answers != nullptr && count > 0, "answers");
     const std::vector<cait::Answer> found = of->classifier.classify(source, count);
     for (std::size_t i = 0; i < found.size(); ++i)
         answers[i] = {found[i].index, of->names[found[i].index].c_str(), found[i].probability};
@@ -57,8 +54,8 @@ std::size_t classify(const cait_classifier* of, const Source& source, cait_answe
 template <class Source>
 std::size_t embed(const cait_classifier* of, const Source& source, float* values,
                   std::size_t capacity) {
-    expect(of != nullptr, "classifier");
-    expect(values != nullptr, "values");
+    c_expect(of != nullptr, "classifier");
+    c_expect(values != nullptr, "values");
     if (capacity < of->features)
         throw cait::UsageError(
             fmt::format("capacity: expected at least {}, found {}", of->features, capacity));
@@ -67,23 +64,13 @@ std::size_t embed(const cait_classifier* of, const Source& source, float* values
     return found.size();
 }
 
-std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
-    expect(data != nullptr, "encoded");
-    return {static_cast<const std::byte*>(data), size};
-}
-
-std::filesystem::path path_of(const char* file) {
-    expect(file != nullptr, "file");
-    return file;
-}
-
 }  // namespace
 
-const char* cait_last_error(void) { return last_error().c_str(); }
+const char* cait_last_error(void) { return cait::c_last_error().c_str(); }
 
 cait_classifier* cait_load(const char* file, int threads, const char* precision) {
-    return guarded([&]() -> cait_classifier* {
-        const cait::Model model = cait::Model::load(path_of(file));
+    return c_guarded([&]() -> cait_classifier* {
+        const cait::Model model = cait::Model::load(c_path(file));
         cait::SessionOptions options{.threads = threads};
         if (precision != nullptr) options.precision = cait::precision_of(precision);
         auto made = std::make_unique<cait_classifier>(
@@ -109,30 +96,30 @@ size_t cait_embedding_size(const cait_classifier* classifier) {
 
 size_t cait_classify_file(const cait_classifier* classifier, const char* file, cait_answer* answers,
                           size_t count) {
-    return guarded([&] { return classify(classifier, path_of(file), answers, count); });
+    return c_guarded([&] { return classify(classifier, c_path(file), answers, count); });
 }
 size_t cait_classify_bytes(const cait_classifier* classifier, const void* encoded, size_t size,
                            cait_answer* answers, size_t count) {
-    return guarded([&] { return classify(classifier, bytes_of(encoded, size), answers, count); });
+    return c_guarded([&] { return classify(classifier, c_bytes(encoded, size), answers, count); });
 }
 size_t cait_classify_pixels(const cait_classifier* classifier, const uint8_t* pixels, int64_t width,
                             int64_t height, int64_t channels, int64_t row_bytes,
                             cait_answer* answers, size_t count) {
     const cait::Pixels image{pixels, width, height, channels, row_bytes};
-    return guarded([&] { return classify(classifier, image, answers, count); });
+    return c_guarded([&] { return classify(classifier, image, answers, count); });
 }
 
 size_t cait_embed_file(const cait_classifier* classifier, const char* file, float* values,
                        size_t capacity) {
-    return guarded([&] { return embed(classifier, path_of(file), values, capacity); });
+    return c_guarded([&] { return embed(classifier, c_path(file), values, capacity); });
 }
 size_t cait_embed_bytes(const cait_classifier* classifier, const void* encoded, size_t size,
                         float* values, size_t capacity) {
-    return guarded([&] { return embed(classifier, bytes_of(encoded, size), values, capacity); });
+    return c_guarded([&] { return embed(classifier, c_bytes(encoded, size), values, capacity); });
 }
 size_t cait_embed_pixels(const cait_classifier* classifier, const uint8_t* pixels, int64_t width,
                          int64_t height, int64_t channels, int64_t row_bytes, float* values,
                          size_t capacity) {
     const cait::Pixels image{pixels, width, height, channels, row_bytes};
-    return guarded([&] { return embed(classifier, image, values, capacity); });
+    return c_guarded([&] { return embed(classifier, image, values, capacity); });
 }

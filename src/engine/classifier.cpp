@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "cait/error.h"
 #include "data/imagenet_classes.h"
+#include "engine/pixels.h"
 #include "image/codec/decode.h"
 #include "image/codec/encode.h"
 #include "image/draw/heat_map.h"
@@ -21,25 +21,6 @@
 namespace cait {
 
 namespace {
-
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
-
-Image image_of(const Pixels& pixels) {
-    const std::int64_t row = pixels.width * pixels.channels;
-    const std::int64_t step = pixels.row_bytes == 0 ? row : pixels.row_bytes;
-    const bool fits = pixels.data != nullptr && pixels.width > 0 && pixels.height > 0 &&
-                      pixels.width <= kMostPixels / pixels.height &&
-                      (pixels.channels == 1 || pixels.channels == 3) && step >= row;
-    if (!fits)
-        throw Error(
-            fmt::format("pixels: expected rows of 1 or 3 channels, found {}x{} of {} with "
-                        "{} bytes a row",
-                        pixels.width, pixels.height, pixels.channels, step));
-    Image image = Image::blank(pixels.width, pixels.height, pixels.channels);
-    for (std::int64_t y = 0; y < pixels.height; ++y)
-        std::memcpy(image.row(y), pixels.data + y * step, std::size_t(row));
-    return image;
-}
 
 std::vector<std::string> names_of(const Model& model) {
     if (!model.classes().empty() || model.has_fresh_head()) return model.classes();

@@ -6,7 +6,9 @@
 #include "data/open_dataset.h"
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate_data.h"
+#include "evaluate/evaluate_segments.h"
 #include "evaluate/match_classes.h"
+#include "evaluate/segment_classes.h"
 #include "models/catalogue.h"
 
 namespace cait {
@@ -20,8 +22,35 @@ double ModelEvaluation::operator[](std::string_view score) const {
     throw UsageError(fmt::format("no score '{}'; there are: {}", score, known));
 }
 
+namespace {
+
+ModelEvaluation evaluate_segmenter(const Model& model, const std::string& data,
+                                   const EvaluationOptions& options) {
+    const SegmentNetwork network = SegmentNetwork::of(model);
+    const DatasetPtr dataset = match_classes(open_dataset(data, Split::val), model.classes(),
+                                             network.classes, model.spec().name);
+    SegmentOptions looking;
+    looking.mode = network.usual_mode();
+    looking.flip = options.flip;
+    EvaluateSegmentsOptions running{.skip_bad = options.skip_bad, .worst = 0};
+    if (options.progress)
+        running.progress = [&](std::size_t done) { options.progress(done, dataset->size()); };
+    const SegmentsEvaluation found =
+        evaluate_segments(ImageSegmenter(model, options.session, looking), *dataset, running);
+    ModelEvaluation result;
+    for (const Score& score : found.scores->scores())
+        result.scores.push_back({score.name, score.value});
+    result.images = found.indices.size();
+    for (const BadImage& bad : found.bad) result.left_out.push_back(bad.reason);
+    result.notes = dataset->notes();
+    return result;
+}
+
+}  // namespace
+
 ModelEvaluation evaluate(const Model& model, const std::string& data,
                          const EvaluationOptions& options) {
+    if (segments(model)) return evaluate_segmenter(model, data, options);
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     if (classes == 0)
         throw UsageError(

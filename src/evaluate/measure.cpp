@@ -7,6 +7,7 @@
 #include "cait/error.h"
 #include "evaluate/metrics.h"
 #include "evaluate/multi_label_metrics.h"
+#include "evaluate/segmentation_scores.h"
 #include "models/finite_logits.h"
 
 namespace cait {
@@ -23,8 +24,12 @@ constexpr MeasureRow kMeasures[] = {
      [](const Task&, std::size_t classes, std::size_t worst) -> MeasurePtr {
          return std::make_shared<Metrics>(classes, worst);
      }},
-    {kMultiLabel, [](const Task& task, std::size_t classes, std::size_t) -> MeasurePtr {
+    {kMultiLabel,
+     [](const Task& task, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<MultiLabelMetrics>(classes, task);
+     }},
+    {"segment", [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
+         return std::make_shared<SegmentationScores>(classes);
      }}};
 
 }  // namespace

@@ -17,6 +17,9 @@ const Scores& known_scores() {
         {"f1", "F1", 0, kHigher, ScoreFormat::percent},
         {"macro_f1", "macro F1", 0, kHigher, ScoreFormat::percent},
         {"exact_match", "exact match", 0, kHigher, ScoreFormat::percent},
+        {"miou", "mIoU", 0, kHigher, ScoreFormat::percent},
+        {"macc", "mean accuracy", 0, kHigher, ScoreFormat::percent},
+        {"aacc", "pixel accuracy", 0, kHigher, ScoreFormat::percent},
         {"loss", "loss", 0, kLower, ScoreFormat::number},
         {"ece", "calibration error", 0, kLower, ScoreFormat::percent, /*main=*/false}};
     return kScores;

@@ -11,6 +11,7 @@
 #include "evaluate/disagreement.h"
 #include "evaluate/metrics.h"
 #include "image/image.h"
+#include "image/ops/crop.h"
 #include "report/metrics_log.h"
 #include "system/file_place.h"
 
@@ -33,6 +34,13 @@ struct ReportScore {
     Scores scores;
 };
 
+// A label image beside what the model made of it.
+struct ReportSegment {
+    std::string name;  // of the image
+    double miou = 0;
+    Image labelled = {}, predicted = {};  // small, with the classes over them
+};
+
 // Every part may be left empty, and is then left out of the page. Texts may hold anything.
 struct ReportData {
     std::string title;
@@ -46,6 +54,8 @@ struct ReportData {
     std::vector<ReportScore> heads;       // each alone and both
     std::vector<std::string> classes;     // names; a class without one is shown as its number
     std::vector<ReportMistake> mistakes;  // most confident first
+    std::vector<ReportSegment> segments;  // the worst first
+    std::vector<Colour> colours;          // of the classes, where pixels have some
     std::optional<DisagreementTable> disagreement;
     std::string recipe;  // the text of recipe.toml
 };

@@ -75,6 +75,8 @@ table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabu
   grid-template-columns: repeat(auto-fill, minmax(128px, 1fr)); }
 .cards img { display: block; width: 100%; height: 128px; object-fit: contain;
   object-position: left bottom; margin-bottom: 6px; }
+.cards.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); }
+.cards.wide img { display: inline-block; width: calc(50% - 4px); height: auto; margin-right: 4px; }
 .facts { display: grid; gap: 8px 28px; margin: 8px 0 0;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 280px), 1fr)); }
 .facts dt { color: var(--dim); font-size: .8rem; } .facts dd { margin: 0; }

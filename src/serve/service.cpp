@@ -102,6 +102,7 @@ Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
     add_repository_routes(*this);  // before a model's name can stand for anything
     add_protocol_routes(*this);
     add_image_routes(*this);
+    add_segment_routes(*this);
     add_search_routes(*this);
     add_insight_routes(*this);
 }

@@ -131,6 +131,7 @@ Response response_for(const std::exception_ptr& error, bool in_engine = false);
 void add_protocol_routes(Service& service);    // /v2: health, metadata, infer
 void add_repository_routes(Service& service);  // /v2/repository
 void add_image_routes(Service& service);       // /classify, /embed
+void add_segment_routes(Service& service);     // /segment
 void add_search_routes(Service& service);      // /search
 void add_insight_routes(Service& service);     // /metrics, /stats, /openapi.json, /
 

@@ -31,7 +31,7 @@ if(pkg_config)
   expect("jpeg_420.jpg: class [0-2] [(][0-9.]+ %[)]")
 endif()
 
-# The examples are a project of their own, which needs the engine alone.
+# The examples are a project of their own.
 run(${CMAKE_COMMAND} -S ${examples_dir} -B ${work_dir}/examples -G ${generator}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=${build_type}
     -D CMAKE_PREFIX_PATH=${work_dir}/moved -D CMAKE_CXX_FLAGS=-Wall\ -Wextra\ -Werror
@@ -55,6 +55,11 @@ file(COPY ${pictures}/jpeg_grey.jpg ${pictures}/jpeg_exif1.jpg DESTINATION ${wor
 file(COPY ${pictures}/jpeg_444.jpg ${pictures}/jpeg_420.jpg DESTINATION ${work_dir}/photos/two)
 run(${work_dir}/build/evaluator ${model} ${work_dir}/photos)
 expect("^4 images: top1 top5 mean_class_accuracy loss ece\n4 vectors of 16, length 1$")
+run(${work_dir}/build/segmenter ${pictures}/jpeg_420.jpg ${work_dir}/segments.safetensors)
+expect("^3 classes, every pixel\nsky, the same, a PNG\n[^\n]*missing")
+run(${work_dir}/examples/segment_folder ${work_dir}/segments.safetensors ${work_dir}/two ${work_dir}/labels)
+expect("jpeg_4[24][04].jpg: .*(road|sky|car) [0-9.]+ %")
+file(SIZE ${work_dir}/labels/jpeg_420.png label_bytes)
 if(train)
   run(${work_dir}/build/runner ${work_dir}/photos ${work_dir}/run)
   expect("^\\[2, 3\\] \\[2, 16\\]\n2 epochs, 2 classes$")

@@ -77,14 +77,17 @@ public:
     PngWriter& operator=(const PngWriter&) = delete;
     ~PngWriter() { png_destroy_write_struct(&png_, &info_); }
 
-    // False after an error.
-    bool write(const Image& image) {
+    // False after an error. An empty palette: values are brightnesses or colours themselves.
+    bool write(const Image& image, std::span<const png_color> palette = {}) {
         if (png_ == nullptr || info_ == nullptr) return false;
         if (setjmp(jump_) != 0) return false;
         png_set_write_fn(png_, this, on_data, [](png_structp) {});
         png_set_IHDR(png_, info_, png_uint_32(image.width), png_uint_32(image.height), 8,
-                     image.channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB,
+                     !palette.empty()      ? PNG_COLOR_TYPE_PALETTE
+                     : image.channels == 1 ? PNG_COLOR_TYPE_GRAY
+                                           : PNG_COLOR_TYPE_RGB,
                      PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+        if (!palette.empty()) png_set_PLTE(png_, info_, palette.data(), int(palette.size()));
         png_write_info(png_, info_);
         for (std::int64_t y = 0; y < image.height; ++y) png_write_row(png_, image.row(y));
         png_write_end(png_, info_);
@@ -199,6 +202,27 @@ std::vector<std::byte> encode_png(const Image& image) {
     check(image, "PNG", kMostPng);
     PngWriter writer;
     if (!writer.write(image)) throw Error(fmt::format("cannot encode PNG: {}", writer.message()));
+    return writer.take();
+}
+
+std::vector<std::byte> encode_palette_png(const Image& image, std::span<const Colour> palette) {
+    constexpr std::size_t kMostColours = 256;
+    check(image, "PNG", kMostPng);
+    if (image.channels != 1 || palette.empty() || palette.size() > kMostColours)
+        throw Error(fmt::format(
+            "cannot encode PNG: expected 1 channel and 1 to {} colours, found {} and {}",
+            kMostColours, image.channels, palette.size()));
+    std::vector<png_color> colours;
+    for (const auto& [red, green, blue] : palette) colours.push_back({red, green, blue});
+    const std::uint8_t most = *std::ranges::max_element(image.pixels);
+    if (most == kMostColours - 1) colours.resize(kMostColours);  // black: no class
+    for (const std::uint8_t value : image.pixels)
+        if (value >= palette.size() && value != kMostColours - 1)
+            throw Error(fmt::format("cannot encode PNG: expected values below {}, found {}",
+                                    palette.size(), value));
+    PngWriter writer;
+    if (!writer.write(image, colours))
+        throw Error(fmt::format("cannot encode PNG: {}", writer.message()));
     return writer.take();
 }
 

@@ -3,15 +3,21 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "image/image.h"
+#include "image/ops/crop.h"
 
 namespace cait {
 
 inline constexpr int kJpegQuality = 90;
 
 std::vector<std::byte> encode_png(const Image& image);
+
+// A grey image as numbers of colours: other programs show these, and its values stay what they
+// are. `palette` has 1 to 256; a value beyond it is an Error, unless it is the last, 255.
+std::vector<std::byte> encode_palette_png(const Image& image, std::span<const Colour> palette);
 
 // quality: 1 to 100. Colour is stored at half the resolution (4:2:0), as most programs do.
 std::vector<std::byte> encode_jpeg(const Image& image, int quality = kJpegQuality);

@@ -38,7 +38,7 @@ async function answered(path, options = {}) {
 
 const ask = async (path, options) => (await answered(path, options)).json();
 
-// {ready, pending, search, models: [{name, attention_layers, images_per_second, latency_ms, …}]}
+// {ready, pending, search, models: [{name, task, attention_layers, images_per_second, latency_ms, …}]}
 export function statistics() {
   return ask("stats");
 }
@@ -57,6 +57,12 @@ export async function classify(model, file, top) {
   }
   const reply = await ask(`classify?${query}`, { method: "POST", body: file });
   return { answers: reply.answers ?? reply, attention: null };  // a bare list where there is nothing else
+}
+
+// {width, height, png, areas: [{label, index, pixels, share, colour}]}, the largest area first.
+export function segment(model, file) {
+  const query = new URLSearchParams({ model: model.name, as: "json" });
+  return ask(`segment?${query}`, { method: "POST", body: file });
 }
 
 // [{name, similarity, labels, picture}]: picture is the path of one where the server shows them.

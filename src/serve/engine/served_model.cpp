@@ -54,6 +54,22 @@ Model owned(const Model& model) {
     return model.with_weights(std::move(copies));
 }
 
+// Windows go through the server's own queue; this only cuts them and puts their logits together.
+class NoNetworks final : public SegmentNetworks {
+public:
+    std::shared_ptr<const Executor> of_size(ImageSize) const override {
+        throw Error("segment: the server runs the windows of an image itself");
+    }
+};
+
+std::unique_ptr<const ImageSegmenter> segmenter_of(const Model& model, int threads) {
+    if (!segments(model)) return nullptr;
+    SegmentOptions options;
+    options.mode = SegmentOptions::Mode::slide;
+    return std::make_unique<const ImageSegmenter>(std::make_shared<NoNetworks>(),
+                                                  SegmentNetwork::of(model), options, 1, threads);
+}
+
 std::uint64_t weight_bytes(const Model& model) {
     std::uint64_t bytes = 0;
     for (const auto& [name, tensor] : model.weights()) bytes += tensor.byte_size();
@@ -75,10 +91,12 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       grid_(record(model_.spec()).patch_grid),
       taps_(taps_of(model_.spec())),
       preparer_(preparer_of(model_)),
+      segmenter_(segmenter_of(model_, options.threads)),
       stats_(std::move(stats)),
       prepared_(session(), options.memory, sets_of_routes(), weight_bytes(model_)),
       time_(measure(options.batch)),
       bound_(std::max(options.bound, 4 * time_.expected(1))) {
+    if (segmenter_) segment_classes_ = cait::segment_classes(model_, segmenter_->network().classes);
     const std::vector<std::string> looks = attention_taps();
     if (looks.empty()) return;
     const std::int64_t layer = class_layers(model_.spec()).usual();

@@ -11,6 +11,8 @@
 
 #include "base/image_size.h"
 #include "cait/classifier.h"
+#include "evaluate/segment_classes.h"
+#include "evaluate/segment_image.h"
 #include "graph/graph.h"
 #include "image/preparer.h"
 #include "serve/engine/model_stats.h"
@@ -61,6 +63,10 @@ public:
     std::string label(std::size_t index) const;      // of a class
     std::size_t longest_label() const;               // bytes
     Preparer preparer() const { return preparer_; }  // a copy for one thread
+    // Of a model that gives each pixel a class: what cuts windows of its size out of photographs
+    // and puts their logits together. Null for others.
+    const ImageSegmenter* segmenter() const { return segmenter_.get(); }
+    const SegmentClasses& segment_classes() const { return segment_classes_; }
     ModelStats& stats() const { return *stats_; }
     ServiceTime& time() const { return time_; }
     std::size_t batch() const { return time_.batch_within(bound_); }
@@ -93,6 +99,8 @@ private:
     std::vector<TapInfo> taps_;
     std::size_t usual_attention_ = 0;
     Preparer preparer_;
+    std::unique_ptr<const ImageSegmenter> segmenter_;
+    SegmentClasses segment_classes_;
     std::shared_ptr<ModelStats> stats_;
     mutable PreparedSets prepared_;
     mutable ServiceTime time_;

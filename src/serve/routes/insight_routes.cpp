@@ -140,6 +140,7 @@ json model_json(const Repository::Entry& entry) {
     const StatsView view = served.stats().view();
     model["architecture"] = served.model().info().name;
     model["image_size"] = {served.image_size().height, served.image_size().width};
+    model["task"] = served.model().task().name;
     model["attention_layers"] = served.attention_taps().size();
     model["requests"] = view.success.count;
     model["refused"] = view.failures[std::size_t(Failure::rejected)];

@@ -1,0 +1,21 @@
+// Names and colours of a segmenter's classes, one for each, also where the model's file has none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cait/model.h"
+#include "image/ops/crop.h"
+
+namespace cait {
+
+struct SegmentClasses {
+    std::vector<std::string> names;
+    std::vector<Colour> colours;
+};
+
+SegmentClasses segment_classes(const Model& model, std::size_t count);
+
+inline bool segments(const Model& model) { return model.task().name == "segment"; }
+
+}  // namespace cait
