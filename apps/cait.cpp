@@ -15,6 +15,7 @@
 #include "system/file_guard.h"
 #include "system/isa.h"
 #include "system/memory_budget.h"
+#include "train/diverged.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 // The sandbox forbids what AddressSanitizer's search for leaks needs (ptrace).
@@ -98,6 +99,9 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 int run_and_report(int argc, char** argv) {
     try {
         return run(argc, argv);
+    } catch (const cait::DivergedError& error) {
+        print_error("cait: {}\n", error.what());
+        return cait::kDivergedExit;
     } catch (const cait::Error& error) {
         print_error("cait: {}\n", error.what());
         return error.kind() == cait::ErrorKind::usage ? kUsageError : kDataError;

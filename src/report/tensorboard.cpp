@@ -21,8 +21,10 @@ constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSession
 constexpr int kSummaryValue = 1;
 constexpr int kTag = 1, kSimpleValue = 2, kImage = 4, kTensor = 8, kMetadata = 9;
 constexpr int kSessionStart = 1;
-constexpr int kStringTensor = 7;  // DT_STRING
-constexpr int kTensorClass = 2;   // DATA_CLASS_TENSOR
+constexpr int kFloatTensor = 1;            // DT_FLOAT
+constexpr int kStringTensor = 7;           // DT_STRING
+constexpr int kSuccess = 1, kFailure = 2;  // of a session
+constexpr int kTensorClass = 2;            // DATA_CLASS_TENSOR
 
 double now_seconds() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -103,6 +105,36 @@ void TensorBoardWriter::image(std::string_view tag, std::int64_t step, const Ima
             .integer(3, image.channels)
             .bytes(4, {reinterpret_cast<const char*>(png.data()), png.size()});
     write_event(step, summary(ProtobufWriter().bytes(kTag, tag).message(kImage, picture)));
+}
+
+// A summary without a value: what it says is in its metadata, of the plugin "hparams".
+void TensorBoardWriter::write_session(std::string_view tag, std::string_view data) {
+    const ProtobufWriter plugin = ProtobufWriter().bytes(1, "hparams").bytes(2, data);
+    const ProtobufWriter shape = ProtobufWriter().message(2, ProtobufWriter());  // [0]
+    const ProtobufWriter nothing = ProtobufWriter().integer(1, kFloatTensor).message(2, shape);
+    write_event(0, summary(ProtobufWriter()
+                               .bytes(kTag, tag)
+                               .message(kTensor, nothing)
+                               .message(kMetadata, ProtobufWriter().message(1, plugin))));
+}
+
+void TensorBoardWriter::hyper_parameters(std::span<const HyperParameter> values) {
+    ProtobufWriter start;  // SessionStartInfo{hparams: map of google.protobuf.Value, …, start time}
+    for (const HyperParameter& one : values) {
+        ProtobufWriter value;
+        if (const auto* number = std::get_if<double>(&one.value)) value.number(2, *number);
+        if (const auto* text = std::get_if<std::string>(&one.value)) value.bytes(3, *text);
+        if (const auto* flag = std::get_if<bool>(&one.value)) value.integer(4, *flag ? 1 : 0);
+        start.message(1, ProtobufWriter().bytes(1, one.name).message(2, value));
+    }
+    start.number(5, now_seconds());
+    write_session("_hparams_/session_start_info", ProtobufWriter().message(3, start).str());
+}
+
+void TensorBoardWriter::ended(bool well) {
+    const ProtobufWriter end =  // SessionEndInfo{status, end time}
+        ProtobufWriter().integer(1, well ? kSuccess : kFailure).number(2, now_seconds());
+    write_session("_hparams_/session_end_info", ProtobufWriter().message(4, end).str());
 }
 
 void TensorBoardWriter::resumed_at(std::int64_t step) {

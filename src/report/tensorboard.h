@@ -5,13 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "image/image.h"
 #include "system/growing_file.h"
 
 namespace cait {
+
+// A setting of a run, for TensorBoard's table of hyper-parameters.
+struct HyperParameter {
+    std::string name;  // "optim.lr"
+    std::variant<double, bool, std::string> value;
+};
 
 class TensorBoardWriter {
 public:
@@ -24,6 +32,10 @@ public:
     void text(std::string_view tag, std::int64_t step, std::string_view markdown);
     void image(std::string_view tag, std::int64_t step, const Image& image);
 
+    // The row of this run in the table of hyper-parameters; its metrics are the scalars.
+    void hyper_parameters(std::span<const HyperParameter> values);
+    void ended(bool well);
+
     // A run goes on after the checkpoint of `step`: what earlier files say of later steps is
     // forgotten.
     void resumed_at(std::int64_t step);
@@ -32,6 +44,7 @@ public:
 
 private:
     void write_event(std::int64_t step, std::string_view content);
+    void write_session(std::string_view tag, std::string_view data);
 
     GrowingFile file_;
 };

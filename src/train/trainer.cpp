@@ -8,8 +8,10 @@
 
 #include "data/levels.h"
 #include "data/split.h"
+#include "models/finite_logits.h"
 #include "report/run_results.h"
 #include "system/file_guard.h"
+#include "train/diverged.h"
 #include "train/objectives/features.h"
 #include "train/optim/schedule.h"
 #include "train/recipe/objective_rows.h"
@@ -26,6 +28,8 @@ namespace cait {
 namespace {
 
 constexpr std::uint64_t kMostSkippedInARow = 3;
+constexpr const char* kAfterDivergence =
+    "the last good checkpoint is intact: lower optim.lr or set optim.clip=norm";
 constexpr double kRecent = 0.05;  // weight of a step in the mean of the latest ones
 
 using Clock = std::chrono::steady_clock;
@@ -48,6 +52,7 @@ private:
     void watch_collapse();
     bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::accuracy); }
     void end_epoch();
+    MeasurePtr validated(const TorchTensors& weights);
     void validate_epoch(EpochReport& report);
     void save();
     bool out_of_patience() const;
@@ -126,6 +131,7 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
         records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
         for (const std::string& text : plan_.notes) records_->add_note(text);
         if (!records_->damage().empty()) note(records_->damage());
+        if (saved && is_over()) checkpoints_->complete(*plan_.step, state_, plan_.steps_per_epoch);
     }
     if (saved && !saved->made_with.empty() && group_.is_main()) note_changes(saved->made_with);
     if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
@@ -172,6 +178,11 @@ void TrainingRun::note(const std::string& text) {
 
 TrainOutcome TrainingRun::run() try { return run_steps(); } catch (const FileChanged& change) {
     save_before_failing(change);
+} catch (const DivergedError& error) {
+    if (records_)
+        records_->log_divergence(state_, double(state_.step) / double(plan_.steps_per_epoch),
+                                 error.what());
+    throw DivergedError(fmt::format("{}: {}", options_.folder.string(), error.what()));
 }
 
 // Every batch and every answer of a teacher is checked before a step is taken from it: the state is
@@ -221,6 +232,7 @@ TrainOutcome TrainingRun::run_steps() {
         before = last ? Clock::now() : before;
     }
     if (state_.best.any) outcome.best = state_.best.value;
+    if (records_ && run_steps_ > 0 && is_over()) records_->ended();
     if (folder_) {
         const RunResults results =
             run_results(read_metrics(folder_->metrics()), recipe().save.best);
@@ -254,14 +266,9 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
         note(fmt::format("step {}: not taken: {} is not finite (loss {})", state_.step,
                          result.first_bad, result.loss));
         if (state_.skipped_in_a_row >= kMostSkippedInARow) {
-            const std::string text = fmt::format(
-                "stopped at step {}: {} steps in a row were not finite, first in {}; the last good "
-                "checkpoint is intact: lower optim.lr or set optim.clip=norm",
-                state_.step, kMostSkippedInARow, result.first_bad);
-            if (records_)
-                records_->log_divergence(state_,
-                                         double(state_.step) / double(plan_.steps_per_epoch), text);
-            throw Error(fmt::format("{}: {}", options_.folder.string(), text));
+            throw DivergedError(fmt::format(
+                "stopped at step {}: {} steps in a row were not finite, first in {}; {}",
+                state_.step, kMostSkippedInARow, result.first_bad, kAfterDivergence));
         }
     } else {
         state_.skipped_in_a_row = 0;
@@ -335,13 +342,22 @@ bool TrainingRun::is_over() const {
     return state_.position.epoch >= plan_.epochs || out_of_patience();
 }
 
+// Every step may be finite and the answers to other images not.
+MeasurePtr TrainingRun::validated(const TorchTensors& weights) {
+    try {
+        return validate(plan_, weights, group_, options_.observer.evaluating);
+    } catch (const NonFiniteLogits& error) {
+        throw DivergedError(fmt::format("stopped at the validation after epoch {}: {}; {}",
+                                        state_.position.epoch, error.what(), kAfterDivergence));
+    }
+}
+
 // The weights as they are, and their average where there is one.
 void TrainingRun::validate_epoch(EpochReport& report) {
     const TorchTensors weights = plan_.step->weights(), average = plan_.step->ema_weights();
-    const auto& progress = options_.observer.evaluating;
-    const MeasurePtr measure = validate(plan_, weights, group_, progress);
+    const MeasurePtr measure = validated(weights);
     MeasurePtr of_average;
-    if (!average.empty()) of_average = validate(plan_, average, group_, progress);
+    if (!average.empty()) of_average = validated(average);
     report.val = measure->scores();
     if (of_average) report.val_ema = of_average->scores();
     const Scores averaged = report.val_ema.value_or(Scores());

@@ -11,6 +11,7 @@
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/scores.h"
 #include "kernels/precision_names.h"
+#include "models/finite_logits.h"
 #include "train/neighbour_judging.h"
 #include "train/recipe/objective_rows.h"
 #include "train/torch/convert.h"
@@ -98,8 +99,17 @@ MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGro
     options.task = plan.model.task();
     options.labels = plan.data.val.get();
     options.progress = [&](std::size_t done) { progress(done, share); };
-    return merged(evaluate(*executor, plan.data.train->classes().size(), *loader, options).measure,
-                  options.task, group);
+    MeasurePtr measure;
+    std::string problem;
+    try {
+        measure = evaluate(*executor, plan.data.train->classes().size(), *loader, options).measure;
+    } catch (const NonFiniteLogits& error) {
+        problem = error.what();
+    }
+    // All end together: the others would wait for the answers of the process that met them.
+    for (const std::string& found : group.all_gather(problem))
+        if (!found.empty()) throw NonFiniteLogits(found);
+    return merged(measure, options.task, group);
 }
 
 bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_average,

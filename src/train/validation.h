@@ -13,7 +13,8 @@ namespace cait {
 void check_followed(const Recipe& recipe, bool averaged);
 
 // By the classifier, or where none learns by the nearest training images. Every process has its
-// share of the work, and all get the same result.
+// share of the work, and all get the same result. Throws NonFiniteLogits where an answer is not
+// finite.
 MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
                     const std::function<void(std::size_t done, std::size_t total)>& progress);
 

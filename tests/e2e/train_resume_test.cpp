@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "cait/model.h"
 #include "e2e/train_run.h"
 
 namespace cait::e2e {
@@ -106,6 +107,22 @@ TEST_F(TrainResume, AFullDiskKeepsTheOldCheckpoint) {
     EXPECT_THAT(run.err, HasSubstr("safetensors"));
     EXPECT_EQ(state("run"), good);
     EXPECT_EQ(cait({"train", "--resume", path("run"), "--epochs", "2"}).status, 0);
+}
+
+// Killed between its state and its model files, a run is over and its weights are those of before.
+TEST_F(TrainResume, ARunThatIsOverCompletesItsModelFiles) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const std::string old = read(path("run/last.safetensors"));
+    ASSERT_EQ(cait({"train", "--resume", path("run"), "--epochs", "2"}).status, 0);
+    const auto weights = Model::load(path("run/last.safetensors")).weights();
+    write("run/last.safetensors", old);
+    const Finished again = cait(go_on("run"));
+    ASSERT_EQ(again.status, 0) << again.err;
+    EXPECT_THAT(again.out, HasSubstr("nothing is left to do"));
+    const Model found = Model::load(path("run/last.safetensors"));
+    EXPECT_EQ(found.training().at("epochs"), "2.00");
+    for (const auto& [name, tensor] : weights)
+        EXPECT_TRUE(std::ranges::equal(found.weights().at(name).floats(), tensor.floats())) << name;
 }
 
 // The weights are the same up to rounding, or the pixels are others: nobody would see it.

@@ -2,7 +2,6 @@
 // that are annotated in them. Boxes and masks are not read.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
 
@@ -10,8 +9,8 @@
 #include "cait/error.h"
 #include "data/data_source.h"
 #include "data/file_dataset.h"
+#include "data/formats/annotation_json.h"
 #include "system/counted_memory.h"
-#include "system/file_bytes.h"
 
 namespace cait {
 
@@ -19,117 +18,43 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct CocoEntry {
-    std::int64_t id = -1, image_id = -1, category_id = -1;
-    std::string file_name, name;
-};
-
 struct CocoLists {
-    std::vector<CocoEntry> images, categories;
-    std::vector<std::pair<std::int64_t, std::int64_t>> annotations;  // image, category
+    std::vector<std::pair<std::int64_t, std::string>> images, categories;  // id, name
+    std::vector<std::pair<std::int64_t, std::int64_t>> annotations;        // image, category
 };
 
-// Picks the few fields that matter out of the event stream: masks would fill the memory.
-class CocoEvents : public nlohmann::json_sax<nlohmann::json> {
-public:
-    CocoEvents(CocoLists& lists, CountedMemory& memory, std::string file)
-        : lists_(lists), memory_(memory), file_(std::move(file)) {}
-
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool binary(binary_t&) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool number_integer(number_integer_t value) override { return number(value); }
-    bool number_unsigned(number_unsigned_t value) override {
-        return number(std::int64_t(std::min(value, number_unsigned_t(INT64_MAX))));
-    }
-    bool string(string_t& value) override {
-        if (depth_ != kEntryDepth) return true;
-        if (key_ == "file_name") entry_.file_name = value;
-        if (key_ == "name") entry_.name = value;
-        return true;
-    }
-    bool key(string_t& value) override {
-        if (depth_ == 1) section_ = value;
-        if (depth_ == kEntryDepth) key_ = value;
-        return true;
-    }
-    bool start_object(std::size_t) override { return deeper(); }
-    bool start_array(std::size_t) override { return deeper(); }
-    bool end_object() override {
-        if (depth_ == kEntryDepth) finish();
-        --depth_;
-        return true;
-    }
-    bool end_array() override {
-        --depth_;
-        return true;
-    }
-    bool parse_error(std::size_t position, const std::string&,
-                     const nlohmann::json::exception&) override {
-        throw Error(fmt::format("{}: not valid JSON at byte {}", file_, position));
-    }
-
-private:
-    static constexpr int kEntryDepth = 3;  // document, section's list, entry
-
-    bool deeper() {
-        ++depth_;
-        if (depth_ == kEntryDepth) {
-            entry_ = {};
-            key_.clear();
-        }
-        return true;
-    }
-
-    bool number(std::int64_t value) {
-        if (depth_ != kEntryDepth) return true;
-        if (key_ == "id") entry_.id = value;
-        if (key_ == "image_id") entry_.image_id = value;
-        if (key_ == "category_id") entry_.category_id = value;
-        return true;
-    }
-
-    void require(bool there, const char* what) const {
-        if (!there)
-            throw Error(fmt::format("{}: {}: an entry (id {}) has no {}", file_, section_,
-                                    entry_.id, what));
-    }
-
-    void finish() {
-        if (section_ == "images") {
-            require(entry_.id >= 0, "id");
-            require(!entry_.file_name.empty(), "file_name");
-            memory_.add_text(entry_.file_name);
-            lists_.images.push_back(entry_);
-        } else if (section_ == "categories") {
-            require(entry_.id >= 0, "id");
-            require(!entry_.name.empty(), "name");
-            memory_.add_text(entry_.name);
-            lists_.categories.push_back(entry_);
-        } else if (section_ == "annotations") {
-            require(entry_.image_id >= 0, "image_id");
-            require(entry_.category_id >= 0, "category_id");
-            memory_.add(2 * sizeof(std::int64_t));
-            lists_.annotations.emplace_back(entry_.image_id, entry_.category_id);
-        }
-    }
-
-    CocoLists& lists_;
-    CountedMemory& memory_;
-    std::string file_;
-    int depth_ = 0;
-    std::string section_, key_;
-    CocoEntry entry_;
-};
+CocoLists read_lists(const fs::path& json) {
+    const std::string file = json.string(), text = read_annotation_file(json);
+    CountedMemory memory(file);
+    memory.add(text.size());
+    CocoLists lists;
+    const auto add = [&](const AnnotationEntry& entry, std::string_view field, auto& list) {
+        std::string name = entry.text(field);
+        require_field(entry.id >= 0, entry, "id", file);
+        require_field(!name.empty(), entry, field, file);
+        memory.add_text(name);
+        list.emplace_back(entry.id, std::move(name));
+    };
+    parse_annotations(text, file, {.texts = {"file_name", "name"}}, [&](AnnotationEntry& entry) {
+        if (entry.section == "images") add(entry, "file_name", lists.images);
+        if (entry.section == "categories") add(entry, "name", lists.categories);
+        if (entry.section != "annotations") return;
+        require_field(entry.image_id >= 0, entry, "image_id", file);
+        require_field(entry.category_id >= 0, entry, "category_id", file);
+        memory.add(2 * sizeof(std::int64_t));
+        lists.annotations.emplace_back(entry.image_id, entry.category_id);
+    });
+    return lists;
+}
 
 using Places = std::unordered_map<std::int64_t, std::size_t>;  // by id
 
-Places places_of(const std::vector<CocoEntry>& entries, const char* what, const std::string& file) {
+Places places_of(const std::vector<std::pair<std::int64_t, std::string>>& entries, const char* what,
+                 const std::string& file) {
     Places places;
-    for (const CocoEntry& entry : entries)
-        if (!places.emplace(entry.id, places.size()).second)
-            throw Error(fmt::format("{}: {}: id {} stands there twice", file, what, entry.id));
+    for (const auto& [id, name] : entries)
+        if (!places.emplace(id, places.size()).second)
+            throw Error(fmt::format("{}: {}: id {} stands there twice", file, what, id));
     return places;
 }
 
@@ -156,16 +81,11 @@ DatasetPtr open_coco_labels(const DatasetUri& uri, Split) {
     if (!given)
         throw UsageError(
             fmt::format("{}: expected ?json=FILE, which says what is in the images", uri.text));
-    constexpr std::size_t kLargestJson = std::size_t{1} << 32;
     const fs::path json = fs::path(*given).is_absolute() || fs::exists(*given)
                               ? fs::path(*given)
                               : fs::path(uri.path) / *given;
-    const std::string file = json.string(), text = read_text(json, kLargestJson);
-    CountedMemory memory(file);
-    memory.add(text.size());
-    CocoLists lists;
-    CocoEvents events(lists, memory, file);
-    nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &events);
+    const std::string file = json.string();
+    CocoLists lists = read_lists(json);
     if (lists.categories.empty()) throw Error(fmt::format("{}: expected categories", file));
 
     const Places images = places_of(lists.images, "images", file);
@@ -173,15 +93,15 @@ DatasetPtr open_coco_labels(const DatasetUri& uri, Split) {
     FileList list;
     list.root = uri.path;
     std::set<std::string> names;
-    for (CocoEntry& category : lists.categories) {
-        if (!names.insert(category.name).second)
-            throw Error(fmt::format("{}: categories: {} stands there twice", file,
-                                    display_name(category.name)));
-        list.classes.names.push_back(std::move(category.name));
+    for (auto& [id, name] : lists.categories) {
+        if (!names.insert(name).second)
+            throw Error(
+                fmt::format("{}: categories: {} stands there twice", file, display_name(name)));
+        list.classes.names.push_back(std::move(name));
     }
-    for (CocoEntry& image : lists.images) {
-        check_below(image.file_name, file);
-        list.files.push_back(std::move(image.file_name));
+    for (auto& [id, name] : lists.images) {
+        check_below(name, file);
+        list.files.push_back(std::move(name));
     }
     std::vector<std::vector<std::int64_t>> answers(list.files.size());
     for (const auto& [image, category] : lists.annotations)

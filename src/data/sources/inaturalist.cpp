@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -14,8 +13,8 @@
 #include "cait/error.h"
 #include "data/data_source.h"
 #include "data/file_dataset.h"
+#include "data/formats/annotation_json.h"
 #include "data/levels.h"
-#include "system/file_bytes.h"
 
 namespace cait {
 
@@ -42,109 +41,30 @@ struct Entries {
     std::unordered_map<std::int64_t, Taxon> taxa;
 };
 
-// Picks the few fields that matter out of the event stream: the whole document as a tree would take
-// gigabytes for the larger years.
-class EntryEvents : public nlohmann::json_sax<nlohmann::json> {
-public:
-    EntryEvents(Entries& entries, std::string file) : entries_(entries), file_(std::move(file)) {}
-
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool binary(binary_t&) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool number_integer(number_integer_t value) override { return number(value); }
-    bool number_unsigned(number_unsigned_t value) override {
-        return number(std::int64_t(std::min(value, number_unsigned_t(INT64_MAX))));
-    }
-    bool string(string_t& value) override {
-        if (!in_entry()) return true;
-        const std::size_t level = level_of_key(key_);
-        if (key_ == "file_name") file_name_ = value;
-        if (level < kLevels.size()) taxon_[level] = value;
-        return true;
-    }
-    bool key(string_t& value) override {
-        if (depth_ == 1) section_ = value;
-        if (in_entry()) key_ = value;
-        return true;
-    }
-    bool start_object(std::size_t) override { return deeper(); }
-    bool start_array(std::size_t) override {
-        if (depth_ == 0) section_ = "categories";  // categories.json is a bare list
-        if (depth_ == 0) ++depth_;
-        return deeper();
-    }
-    bool end_object() override {
-        if (in_entry()) finish();
-        --depth_;
-        return true;
-    }
-    bool end_array() override {
-        --depth_;
-        return true;
-    }
-    bool parse_error(std::size_t position, const std::string&,
-                     const nlohmann::json::exception&) override {
-        throw Error(fmt::format("{}: not valid JSON at byte {}", file_, position));
-    }
-
-private:
-    static constexpr int kEntryDepth = 3;  // document, section's list, entry
-
-    bool in_entry() const { return depth_ == kEntryDepth; }
-
-    bool deeper() {
-        ++depth_;
-        if (in_entry()) {
-            id_ = image_id_ = category_id_ = -1;
-            file_name_.clear();
-            taxon_ = {};
-            key_.clear();
-        }
-        return true;
-    }
-
-    bool number(std::int64_t value) {
-        if (!in_entry()) return true;
-        if (key_ == "id") id_ = value;
-        if (key_ == "image_id") image_id_ = value;
-        if (key_ == "category_id") category_id_ = value;
-        return true;
-    }
-
-    [[noreturn]] void missing(const char* what) const {
-        throw Error(fmt::format("{}: {}: an entry (id {}) has no {}", file_, section_, id_, what));
-    }
-
-    void finish() {
-        if (section_ == "images") {
-            if (id_ < 0 || file_name_.empty()) missing(id_ < 0 ? "id" : "file_name");
-            entries_.images.emplace_back(id_, file_name_);
-        } else if (section_ == "annotations") {
-            if (image_id_ < 0 || category_id_ < 0)
-                missing(image_id_ < 0 ? "image_id" : "category_id");
-            entries_.category_of_image[image_id_] = category_id_;
-        } else if (section_ == "categories") {
-            if (id_ < 0) missing("id");
-            Taxon& known = entries_.taxa[id_];  // a later file may know more
-            for (std::size_t i = 0; i < kLevels.size(); ++i)
-                if (!taxon_[i].empty()) known[i] = taxon_[i];
-        }
-    }
-
-    Entries& entries_;
-    std::string file_;
-    int depth_ = 0;
-    std::string section_, key_, file_name_;
-    Taxon taxon_;
-    std::int64_t id_ = -1, image_id_ = -1, category_id_ = -1;
-};
-
 void parse(const fs::path& path, Entries& entries) {
-    constexpr std::size_t kLargestJson = std::size_t{1} << 32;
-    const std::string text = read_text(path, kLargestJson);
-    EntryEvents events(entries, path.string());
-    nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &events);
+    const std::string file = path.string(), text = read_annotation_file(path);
+    // categories.json is a bare list.
+    const AnnotationOptions options{
+        .texts = {"file_name", "name", "kingdom", "phylum", "class", "order", "family", "genus"},
+        .bare_list = "categories"};
+    parse_annotations(text, file, options, [&](AnnotationEntry& entry) {
+        if (entry.section == "images") {
+            require_field(entry.id >= 0, entry, "id", file);
+            require_field(!entry.text("file_name").empty(), entry, "file_name", file);
+            entries.images.emplace_back(entry.id, entry.text("file_name"));
+        } else if (entry.section == "annotations") {
+            require_field(entry.image_id >= 0, entry, "image_id", file);
+            require_field(entry.category_id >= 0, entry, "category_id", file);
+            entries.category_of_image[entry.image_id] = entry.category_id;
+        } else if (entry.section == "categories") {
+            require_field(entry.id >= 0, entry, "id", file);
+            Taxon& known = entries.taxa[entry.id];  // a later file may know more
+            for (const auto& [key, value] : entry.texts)
+                if (const std::size_t level = level_of_key(key);
+                    level < kLevels.size() && !value.empty())
+                    known[level] = value;
+        }
+    });
 }
 
 fs::path find_json(const DatasetUri& uri, Split split) {

@@ -15,24 +15,33 @@ constexpr std::chrono::milliseconds kPause{100};
 
 double in_seconds(std::chrono::milliseconds time) { return double(time.count()) / 1000; }
 
-AgentStore open_agent_store(const WorldInfo& world, const WaitingOptions& options,
-                            std::chrono::milliseconds limit) {
-    const std::string place = fmt::format("{}:{}", world.agent->address, world.agent->port);
+// Tries until there is an answer. `attempt` says why there is none yet; `whom` is waited for.
+template <class Attempt>
+auto wait_for(const WorldInfo& world, const WaitingOptions& options,
+              std::chrono::milliseconds limit, const std::string& whom, Attempt attempt) {
+    constexpr const char* kVariables = "MASTER_ADDR, MASTER_PORT";
     Waiting waiting(options, limit,
-                    fmt::format("{} waits for torchrun's store at {} (MASTER_ADDR, MASTER_PORT)",
-                                rank_text(world), place));
+                    fmt::format("{} waits for {} ({})", rank_text(world), whom, kVariables));
     for (;;) {
         std::string problem;
-        if (auto connection = connect_to(world.agent->address, world.agent->port, problem))
-            return {std::move(*connection), place};
+        if (auto answer = attempt(problem)) return std::move(*answer);
         if (waiting.too_long())
-            throw Error(
-                fmt::format("rank {} of {}: MASTER_ADDR, MASTER_PORT: expected the store of "
-                            "torchrun at {} within {} s, found nobody: {}",
-                            world.rank, world.world, place, in_seconds(limit), problem));
+            throw Error(fmt::format("rank {} of {}: {}: expected {} within {} s, found nobody: {}",
+                                    world.rank, world.world, kVariables, whom, in_seconds(limit),
+                                    problem));
         waiting.look();
         std::this_thread::sleep_for(kPause);
     }
+}
+
+AgentStore open_agent_store(const WorldInfo& world, const WaitingOptions& options,
+                            std::chrono::milliseconds limit) {
+    const std::string place = fmt::format("{}:{}", world.agent->address, world.agent->port);
+    auto connection =
+        wait_for(world, options, limit, "torchrun's store at " + place, [&](std::string& problem) {
+            return connect_to(world.agent->address, world.agent->port, problem);
+        });
+    return {std::move(connection), place};
 }
 
 int published_port(AgentStore& store, const std::string& key) {
@@ -74,22 +83,16 @@ int find_rank_zero(const WorldInfo& world, const WaitingOptions& options,
         store ? fmt::format("{}, on the port that it publishes in torchrun's store at {}:{}",
                             world.address, world.agent->address, world.agent->port)
               : fmt::format("{}:{}", world.address, world.port);
-    Waiting waiting(options, limit,
-                    fmt::format("{} waits for rank 0 at {} (MASTER_ADDR, MASTER_PORT)",
-                                rank_text(world), place));
-    for (;;) {
-        // Read again every time: it may be the port of a rank 0 that torchrun has ended.
-        const int port = store ? published_port(*store, world.agent->key) : world.port;
-        std::string problem = "no port is published";
-        if (port > 0 && connect_to(world.address, port, problem)) return port;
-        if (waiting.too_long())
-            throw Error(
-                fmt::format("rank {} of {}: MASTER_ADDR, MASTER_PORT: expected rank 0 at {} "
-                            "within {} s, found nobody: {}",
-                            world.rank, world.world, place, in_seconds(limit), problem));
-        waiting.look();
-        std::this_thread::sleep_for(kPause);
-    }
+    return wait_for(world, options, limit, "rank 0 at " + place,
+                    [&](std::string& problem) -> std::optional<int> {
+                        // Read again every time: it may be the port of a rank 0 that torchrun has
+                        // ended.
+                        const int port =
+                            store ? published_port(*store, world.agent->key) : world.port;
+                        problem = "no port is published";
+                        if (port > 0 && connect_to(world.address, port, problem)) return port;
+                        return std::nullopt;
+                    });
 }
 
 }  // namespace cait

@@ -4,10 +4,13 @@
 
 #include "cait/scores.h"
 #include "models/catalogue.h"
+#include "models/file_facts.h"
 #include "train/bad_tensor.h"
+#include "train/diverged.h"
 #include "train/recipe/recipe_file.h"
 #include "train/torch/convert.h"
 #include "weights/checksum.h"
+#include "weights/safetensors.h"
 
 namespace cait {
 
@@ -30,6 +33,14 @@ Model saved_model(const Recipe& recipe, const Model& model) {
     return model.with_head(keys.values());
 }
 
+// Whether a model file is there and was saved with a state of this step.
+bool is_of_step(const FilePlace& file, std::uint64_t step) {
+    if (!file.exists()) return false;
+    const FileFacts facts = read_facts(TensorFile::open(file).metadata, file.string());
+    const auto found = facts.training.find("steps");
+    return found != facts.training.end() && found->second == std::to_string(step);
+}
+
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(const RunFolder& folder, const Recipe& recipe,
@@ -42,13 +53,24 @@ void CheckpointWriter::save(const TrainingStep& step, RunState& state,
     const TorchTensors weights = step.weights();
     for (const auto& [name, tensor] : weights)
         if (!is_finite(tensor))
-            throw Error(
-                fmt::format("{}: {} is not finite at step {}: nothing was saved, the last "
-                            "good checkpoint is intact",
-                            folder_.path().string(), name, state.step));
+            throw DivergedError(
+                fmt::format("{} is not finite at step {}: nothing was saved, the last good "
+                            "checkpoint is intact",
+                            name, state.step));
     state.tensors = step.state();
     save_state(folder_.state(), state);
     state.tensors.clear();
+    save_models(step, weights, state, steps_per_epoch);
+}
+
+void CheckpointWriter::complete(const TrainingStep& step, const RunState& state,
+                                std::uint64_t steps_per_epoch) const {
+    if (!is_of_step(folder_.last(), state.step))
+        save_models(step, step.weights(), state, steps_per_epoch);
+}
+
+void CheckpointWriter::save_models(const TrainingStep& step, const TorchTensors& weights,
+                                   const RunState& state, std::uint64_t steps_per_epoch) const {
     save_model(folder_.last(), weights, state, steps_per_epoch, scores_);
     const TorchTensors ema = step.ema_weights();
     if (!ema.empty()) save_model(folder_.last_ema(), ema, state, steps_per_epoch, ema_scores_);

@@ -17,6 +17,11 @@ public:
     // weight is not finite.
     void save(const TrainingStep& step, RunState& state, std::uint64_t steps_per_epoch) const;
 
+    // For a run that is over: writes the model files again where it was killed between its state
+    // and them. Without scores, which its metrics have.
+    void complete(const TrainingStep& step, const RunState& state,
+                  std::uint64_t steps_per_epoch) const;
+
     void save_best(const TorchTensors& weights, const RunState& state,
                    std::uint64_t steps_per_epoch) const;
 
@@ -25,6 +30,9 @@ public:
     void set_scores(Facts of_weights, Facts of_ema);
 
 private:
+    // The latest weights and their average, and the files of an epoch that are due.
+    void save_models(const TrainingStep& step, const TorchTensors& weights, const RunState& state,
+                     std::uint64_t steps_per_epoch) const;
     void save_model(const FilePlace& file, const TorchTensors& weights, const RunState& state,
                     std::uint64_t steps_per_epoch, const Facts& scores) const;
 

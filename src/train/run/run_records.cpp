@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "evaluate/scores.h"
+#include "models/settings.h"
 #include "report/report.h"
 #include "report/run_results.h"
 #include "system/machine.h"
 #include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_file.h"
+#include "train/recipe/recipe_keys.h"
 
 namespace cait {
 
@@ -24,9 +26,9 @@ std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
             {"training data", fmt::format("{}, {} images", recipe.data.train, data.train->size())},
             {"validation data", data.val_text},
             recipe.train.steps > 0
-                ? std::pair{"steps", fmt::format("{}", recipe.train.steps)}
-                : std::pair{"epochs",
-                            fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
+                ? ReportFact{"steps", fmt::format("{}", recipe.train.steps)}
+                : ReportFact{"epochs",
+                             fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
             {"batch", recipe.optim.accumulate > 1 ? fmt::format("{} in {} parts", recipe.data.batch,
                                                                 recipe.optim.accumulate)
                                                   : fmt::format("{}", recipe.data.batch)},
@@ -60,6 +62,32 @@ void add_results(const Recipe& recipe, const TrainingData& used, ReportData& dat
     data.shown = shows_ema ? latest + ", averaged weights" : latest;
 }
 
+// What differs from a bare recipe, and what most studies vary.
+std::vector<HyperParameter> hyper_parameters_of(Recipe recipe) {
+    Recipe bare;
+    Settings keys, standard;
+    bind(keys, recipe);
+    bind(standard, bare);
+    const SettingList usual = standard.values();
+    std::vector<HyperParameter> result;
+    for (std::size_t i = 0; i < keys.keys().size(); ++i) {
+        const Settings::Key& key = keys.keys()[i];
+        const std::string value = key.get();
+        const bool always = key.name == "model.name" || key.name == "optim.lr" ||
+                            key.name == "train.seed" || key.name == "schedule.epochs";
+        if (key.name == "about" || (value == usual[i].second && !always)) continue;
+        if (key.kind == Settings::Kind::flag)
+            result.push_back({key.name, value == "true"});
+        else if (key.kind == Settings::Kind::number || key.kind == Settings::Kind::integer)
+            result.push_back({key.name, parse_number(value)});
+        else
+            result.push_back({key.name, value});
+    }
+    for (const auto& [name, value] : recipe.model.settings)
+        result.push_back({"model." + name, value});
+    return result;
+}
+
 MetricsLog open_log(const RunFolder& folder, bool resume, std::uint64_t step) {
     return resume ? MetricsLog::resume(folder.metrics(), std::int64_t(step))
                   : MetricsLog::start(folder.metrics());
@@ -74,6 +102,7 @@ RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
       batch_(recipe.data.batch),
       log_(open_log(folder, resume, step)),
       tensorboard_(folder.tensorboard()) {
+    tensorboard_.hyper_parameters(hyper_parameters_of(recipe));
     if (resume)
         tensorboard_.resumed_at(std::int64_t(step));
     else
@@ -92,6 +121,7 @@ void RunRecords::log_note(const RunState& state, double epoch, const std::string
 
 void RunRecords::log_divergence(const RunState& state, double epoch, const std::string& text) {
     log_text(metric::kDiverged, state, epoch, text);
+    tensorboard_.ended(false);
 }
 
 void RunRecords::log_text(const std::string& kind, const RunState& state, double epoch,

@@ -34,6 +34,7 @@ public:
     // In the log, where it stays when the run goes on and the report is made anew.
     void log_note(const RunState& state, double epoch, const std::string& text);
     void log_divergence(const RunState& state, double epoch, const std::string& text);
+    void ended() { tensorboard_.ended(true); }  // the run is over
     // The evaluation is the latest one; null where there was none.
     void report(const Recipe& recipe, const Model& model, const MeasurePtr& evaluation,
                 const TrainingData& data) const;

@@ -15,6 +15,7 @@
 #include "system/atomic_file.h"
 #include "system/file_bytes.h"
 #include "system/machine.h"
+#include "train/diverged.h"
 #include "train/recipe/recipe_file.h"
 
 namespace cait {
@@ -195,9 +196,9 @@ ChildRun::State ChildRun::after_training(bool stopping) {
                                            [&](int signal) { return code == 128 + signal; });
     if (code != 0 && (stopping || asked)) return State::interrupted;
     finish_training();
-    if (code != 0) {
-        return fail(diverged_ ? RunStatus::diverged : RunStatus::failed, failure_text(*child_));
-    }
+    if (code != 0)
+        return fail(code == kDivergedExit ? RunStatus::diverged : RunStatus::failed,
+                    failure_text(*child_));
     if (stopping) return State::interrupted;  // the tests come with the next start
     if (run_.tuning) {
         const auto last =
@@ -215,7 +216,6 @@ void ChildRun::finish_training() {
     const fs::path metrics = folder_ / "metrics.jsonl";
     if (fs::exists(metrics)) {
         const std::vector<MetricsRecord> records = read_metrics(metrics);
-        diverged_ = !records.empty() && records.back().kind == metric::kDiverged;
         record_.curve = curve_of(records);
         record_.seconds = training_seconds(records);
     }

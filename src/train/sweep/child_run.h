@@ -66,7 +66,6 @@ private:
     std::optional<ChildProcess> child_;
     std::optional<std::size_t> test_;  // the one that runs; none: training
     RunRecord record_;
-    bool diverged_ = false;  // by the last record of its metrics
     std::chrono::steady_clock::time_point start_;
 };
 

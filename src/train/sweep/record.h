@@ -15,7 +15,7 @@ namespace cait {
 
 enum class RunStatus {
     finished,
-    diverged,  // several steps in a row were not finite
+    diverged,  // `cait train` ended so: steps in a row, or answers in a validation, not finite
     failed,    // anything else; `reason` has the last line that it wrote as an error
 };
 std::string_view status_name(RunStatus status);

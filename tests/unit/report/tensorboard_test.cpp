@@ -143,6 +143,40 @@ TEST(TensorBoard, WritesWhatAReaderExpects) {
     EXPECT_EQ(as<std::int64_t>(only(parse(only(events[4], 7)), 1)), 1);
 }
 
+// Read by TensorBoard 2.21 itself when this was written; here the messages of its hparams plugin.
+TEST(TensorBoard, HyperParametersAreASessionOfThePlugin) {
+    const TemporaryFolder folder;
+    std::filesystem::path file;
+    {
+        TensorBoardWriter writer(Folder::make(folder / "a"));
+        file = writer.file();
+        writer.hyper_parameters(std::vector<HyperParameter>{
+            {"optim.lr", 0.001}, {"save.head", true}, {"model.name", std::string("deit")}});
+        writer.ended(false);
+    }
+    const std::vector<Fields> events = read_events(file);
+    ASSERT_EQ(events.size(), 3U);
+    const auto data_of = [&](const Fields& event, const char* tag) {
+        const Fields value = value_of(event);
+        EXPECT_EQ(only(value, 1), tag);
+        EXPECT_EQ(as<std::int64_t>(only(parse(only(value, 8)), 1)), 1);  // DT_FLOAT
+        const Fields plugin = parse(only(parse(only(value, 9)), 1));
+        EXPECT_EQ(only(plugin, 1), "hparams");
+        return parse(only(plugin, 2));
+    };
+    const Fields start = parse(only(data_of(events[1], "_hparams_/session_start_info"), 3));
+    EXPECT_GT(as<double>(only(start, 5)), 1.6e9);
+    std::map<std::string, Fields> values;
+    for (auto [at, end] = start.equal_range(1); at != end; ++at)
+        values[only(parse(at->second), 1)] = parse(only(parse(at->second), 2));
+    ASSERT_EQ(values.size(), 3U);
+    EXPECT_EQ(as<double>(only(values["optim.lr"], 2)), 0.001);
+    EXPECT_EQ(only(values["model.name"], 3), "deit");
+    EXPECT_EQ(as<std::int64_t>(only(values["save.head"], 4)), 1);
+    const Fields end = parse(only(data_of(events[2], "_hparams_/session_end_info"), 4));
+    EXPECT_EQ(as<std::int64_t>(only(end, 1)), 2);  // STATUS_FAILURE
+}
+
 TEST(TensorBoard, TwoWritersInOneSecondHaveTwoFiles) {
     const TemporaryFolder folder;
     const TensorBoardWriter first(Folder::open(folder.path()));
