@@ -120,7 +120,8 @@ struct Session::State {
                                       .batch = Index(std::max<std::size_t>(1, options.batch)),
                                       .threads = threads,
                                       .name = model.info().name,
-                                      .memory_limit = Index(limit)};
+                                      .memory_limit = Index(limit),
+                                      .keep = options.keep};
         const RecordOptions wanted{.image_size = ImageSize{key.height, key.width},
                                    .taps = {key.taps.begin(), key.taps.end()}};
         auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted), model.weights(),
@@ -137,6 +138,9 @@ Session::Session(const Model& model, const SessionOptions& options)
     : state_(std::make_shared<State>(model, options)) {
     if (options.threads < 0)
         throw UsageError(fmt::format("threads: expected 0 or more, found {}", options.threads));
+    if (!options.keep.empty() && options.precision != Precision::int8)
+        throw UsageError(fmt::format("quantize.keep: expected precision int8, found {}",
+                                     kernels::row_of(options.precision).precision_name));
 }
 
 void Session::prepare(const std::vector<std::string>& taps, std::size_t memory_limit) const {
@@ -192,6 +196,10 @@ std::vector<std::string> Session::notes() const {
 }
 
 int Session::threads() const { return state_->threads; }
+
+std::string Session::precision() const {
+    return kernels::row_of(state_->options.precision).precision_name;
+}
 
 SessionMemory Session::memory() const {
     const std::lock_guard lock(state_->mutex);

@@ -66,9 +66,10 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       version_(source.version),
       model_(owned(source.load())),
       fingerprint_(model_fingerprint(model_)),
-      classifier_(
-          model_,
-          {.precision = options.precision, .threads = options.threads, .batch = options.batch}),
+      classifier_(model_, {.precision = options.precision,
+                           .threads = options.threads,
+                           .batch = options.batch,
+                           .keep = options.keep}),
       size_(model_.spec().architecture->common().image_size),
       grid_(record(model_.spec()).patch_grid),
       taps_(taps_of(model_.spec())),
