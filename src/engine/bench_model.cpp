@@ -100,7 +100,7 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
 
 std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                                     const BenchEffort& effort) {
-    const engine::Plan plan(record(model.spec()), model.weights(),
+    const engine::Plan plan(record(model.spec()), model.stored_weights(),
                             {.format = kernels::row_of(with.precision).format,
                              .batch = engine::Index(with.batch),
                              .threads = 1,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/convert.h"
 #include "cait/error.h"
 #include "engine/steps/steps.h"
 #include "engine/strided.h"
@@ -104,7 +103,7 @@ Weight Compiler::weight(std::size_t i) const {
         throw Error(fmt::format("[{}] {}: expected input {} to be a weight ({})",
                                 op_name(node_->op), node_->name, i, location_text(node_->where)));
     const ParamSpec& spec = graph_.params[param->index];
-    return {spec.name, convert(weight_of(spec, weights_), DType::f32)};
+    return {spec.name, float_weight_of(spec, weights_)};
 }
 
 const float* Compiler::weight_floats(std::size_t i) const {

@@ -154,6 +154,18 @@ std::vector<std::string> quantized_params(const Graph& graph, const FormatRules&
     return {names.begin(), names.end()};
 }
 
+std::map<std::string, std::vector<std::string>> node_params(const Graph& graph) {
+    const std::vector<std::set<std::string>> params = params_behind(graph);
+    std::map<std::string, std::vector<std::string>> names;
+    for (const Node& node : graph.nodes) {
+        std::set<std::string> all;
+        for (const std::size_t input : node.inputs)
+            all.insert(params[input].begin(), params[input].end());
+        names[node.name] = {all.begin(), all.end()};
+    }
+    return names;
+}
+
 std::vector<std::string> patterns_of(const std::string& list) {
     std::vector<std::string> patterns;
     for (std::size_t begin = 0; begin <= list.size();) {

@@ -27,6 +27,9 @@ std::map<std::string, kernels::Format> node_formats(const Graph& graph, const Fo
 // a branch both matrices, of a convolution with a batch norm in its weights the filters alone.
 std::vector<std::string> quantized_params(const Graph& graph, const FormatRules& rules);
 
+// By the name of the node: all parameters that it reads, folded ones included.
+std::map<std::string, std::vector<std::string>> node_params(const Graph& graph);
+
 // Names of a list "blocks.0.*,head.*".
 std::vector<std::string> patterns_of(const std::string& list);
 

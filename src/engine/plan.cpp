@@ -78,16 +78,17 @@ struct Plan::State {
 
 Plan::Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& options,
            std::shared_ptr<WeightStore> store, std::shared_ptr<kernels::ThreadPool> pool)
+    : Plan(computation_of(graph, weights, {options.format, options.keep}), options,
+           std::move(store), std::move(pool)) {}
+
+Plan::Plan(const Computation& computation, const PlanOptions& options,
+           std::shared_ptr<WeightStore> store, std::shared_ptr<kernels::ThreadPool> pool)
     : options_(options), store_(std::move(store)), pool_(std::move(pool)) {
-    if (graph.mode != Mode::infer)
-        throw Error("[plan] expected a graph recorded for inference, got one for training");
     options_.threads = std::max(1, options_.threads);
     if (!store_) store_ = std::make_shared<WeightStore>();
     if (!pool_) pool_ = std::make_shared<kernels::ThreadPool>(options_.threads);
     const kernels::UsePool use(*pool_);
 
-    const FormatRules rules{options_.format, options_.keep};
-    const Computation computation = computation_of(graph, weights, rules);
     Compiler compiler(computation, options_.format, *store_, options_.threads);
     compiler.compile();
     inputs_ = computation.graph.inputs();

@@ -42,6 +42,9 @@ public:
     // them the plan has its own.
     Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& options,
          std::shared_ptr<WeightStore> store = {}, std::shared_ptr<kernels::ThreadPool> pool = {});
+    // Of a graph that was made ready already: with other outputs or formats, say.
+    Plan(const Computation& computation, const PlanOptions& options,
+         std::shared_ptr<WeightStore> store = {}, std::shared_ptr<kernels::ThreadPool> pool = {});
     ~Plan();
 
     struct Output {

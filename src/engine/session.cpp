@@ -113,6 +113,14 @@ struct Session::State {
         return last = plans[key] = std::move(made);
     }
 
+    // By the options and by the file.
+    std::vector<std::string> kept() const {
+        std::vector<std::string> patterns = options.keep;
+        if (options.precision == Precision::int8)
+            patterns.insert(patterns.end(), model.kept().begin(), model.kept().end());
+        return patterns;
+    }
+
     std::shared_ptr<const engine::Plan> compile(const Key& key, std::size_t memory_limit) const {
         const std::size_t limit =
             memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
@@ -121,14 +129,14 @@ struct Session::State {
                                       .threads = threads,
                                       .name = model.info().name,
                                       .memory_limit = Index(limit),
-                                      .keep = options.keep};
+                                      .keep = kept()};
         const RecordOptions wanted{.image_size = ImageSize{key.height, key.width},
                                    .taps = {key.taps.begin(), key.taps.end()}};
-        auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted), model.weights(),
-                                                   how, store, pool);
+        auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted),
+                                                   model.stored_weights(), how, store, pool);
         store->save();
         // Weights that were packed are read no more.
-        for (const auto& [name, tensor] : model.weights())
+        for (const auto& [name, tensor] : model.stored_weights())
             release_mapped_pages({tensor.bytes(), tensor.byte_size()});
         return plan;
     }

@@ -43,7 +43,7 @@ std::vector<TapInfo> taps_of(const ModelSpec& spec) {
 // weights over old ones.
 Model owned(const Model& model) {
     std::map<std::string, Tensor> copies;
-    for (const auto& [name, tensor] : model.weights()) {
+    for (const auto& [name, tensor] : model.stored_weights()) {
         Tensor copy = Tensor::empty(tensor.dtype(), tensor.shape());
         std::memcpy(copy.mutable_bytes().data(), tensor.bytes(), tensor.byte_size());
         copies.emplace(name, std::move(copy));
@@ -54,7 +54,7 @@ Model owned(const Model& model) {
 
 std::uint64_t weight_bytes(const Model& model) {
     std::uint64_t bytes = 0;
-    for (const auto& [name, tensor] : model.weights()) bytes += tensor.byte_size();
+    for (const auto& [name, tensor] : model.stored_weights()) bytes += tensor.byte_size();
     return bytes;
 }
 
