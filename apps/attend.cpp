@@ -76,6 +76,7 @@ void add_attend(CLI::App& command, const Invocation& invocation) {
         "  cait attend --weights runs/vit photos/ --map rollout --output maps/ --raw maps.npy\n"
         "  cait attend --weights runs/cait runs/vit rose.jpg --output side-by-side.png");
     auto arguments = std::make_shared<AttendArguments>();
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     arguments->model.preparation.add_to(command);
     add_several_weights(command, arguments->weights)->required();

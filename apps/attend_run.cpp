@@ -27,7 +27,7 @@ std::vector<Looker> lookers_of(const AttendArguments& arguments,
                                const std::vector<FoundModel>& found, std::size_t capacity) {
     std::vector<Looker> lookers;
     for (OpenedModel& one : open_with_notes(found)) {
-        auto executor = make_executor(one.model, arguments.executor);
+        auto executor = make_executor(one.model, arguments.executor, arguments.model.kept());
         lookers.emplace_back(std::move(one.label), one.source.words.weights, std::move(one.model),
                              std::move(executor), arguments, capacity);
     }

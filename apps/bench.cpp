@@ -1,5 +1,6 @@
 // `cait bench`: how fast a model is on this machine.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -147,6 +148,11 @@ void run(const BenchArguments& arguments) {
     arguments.model.settings();
     std::vector<std::size_t> batches;
     for (const std::string& word : arguments.batches) batches.push_back(batch_of(word));
+    const std::vector<std::string> keep = arguments.model.kept();
+    if (!keep.empty() &&
+        std::ranges::find(arguments.precisions, "int8") == arguments.precisions.end())
+        throw UsageError(fmt::format("quantize.keep: expected precision int8, found {}",
+                                     fmt::join(arguments.precisions, ",")));
     const FoundModel found = find(arguments);
     enter_sandbox_for({});
     nlohmann::json list = nlohmann::json::array();
@@ -160,8 +166,9 @@ void run(const BenchArguments& arguments) {
         for (const std::string& precision : arguments.precisions)
             for (const int count : threads)
                 for (const std::size_t batch : batches) {
-                    const BenchCase with{batch == 0 ? largest_batch(model) : batch,
-                                         precision_of(precision), count};
+                    BenchCase with{batch == 0 ? largest_batch(model) : batch,
+                                   precision_of(precision), count};
+                    if (with.precision == Precision::int8) with.keep = keep;
                     const BenchResult result = bench_model(model, with, arguments.effort);
                     nlohmann::json entry = to_json(result);
                     if (!arguments.json) print_row(result);
@@ -185,6 +192,7 @@ void add_bench(CLI::App& command, const Invocation&) {
                 "  cait bench runs/flowers --batch 1 --threads 1,2 --layers\n"
                 "  cait bench cait_xxs24_224 --batch max --runs 30");
     auto arguments = std::make_shared<BenchArguments>();
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     command
         .add_option("subject", arguments->subject,

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
+#include "engine/node_formats.h"
 #include "system/atomic_file.h"
 #include "system/sandbox.h"
 
@@ -44,7 +47,10 @@ void ModelOptions::add_to(CLI::App& command, bool with_weights) {
     const OptionGroup group(command, kModelOptions);
     command.add_option("--model", model, "A name from `cait models`")->type_name("NAME");
     add_repeatable(command, "--set", set,
-                   "Change a setting, e.g. model.classes=10; may be repeated")
+                   keeps
+                       ? "Change a setting, e.g. model.classes=10, or keep parts of a model out of "
+                         "int8: quantize.keep=blocks.0.*,blocks.1.*; may be repeated"
+                       : "Change a setting, e.g. model.classes=10; may be repeated")
         ->type_name("model.KEY=VALUE");
     add_allow_unused(command, allow_unused);
     if (!with_weights) return;
@@ -64,18 +70,35 @@ void ModelOptions::add_fresh_head_to(CLI::App& command) {
                      "whose answers mean nothing, takes its place");
 }
 
+namespace {
+
+constexpr std::string_view kKeep = "quantize.keep=";
+
+}  // namespace
+
 SettingList ModelOptions::settings() const {
     constexpr std::string_view kPrefix = "model.";
     SettingList settings;
     for (const std::string& text : set) {
+        if (keeps && text.starts_with(kKeep)) continue;
         const std::size_t equals = text.find('=');
         if (equals == std::string::npos || !text.starts_with(kPrefix))
-            throw UsageError(fmt::format("--set: expected model.KEY=VALUE, found '{}'", text));
+            throw UsageError(fmt::format("--set: expected model.KEY=VALUE{}, found '{}'",
+                                         keeps ? " or quantize.keep=PATTERN" : "", text));
         settings.emplace_back(text.substr(kPrefix.size(), equals - kPrefix.size()),
                               text.substr(equals + 1));
     }
     preparation.change();  // throws
     return settings;
+}
+
+std::vector<std::string> ModelOptions::kept() const {
+    std::vector<std::string> patterns;
+    for (const std::string& text : set)
+        if (keeps && text.starts_with(kKeep))
+            std::ranges::move(engine::patterns_of(text.substr(kKeep.size())),
+                              std::back_inserter(patterns));
+    return patterns;
 }
 
 ModelWords ModelOptions::words(const std::string& weights, const std::string& classes) const {

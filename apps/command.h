@@ -34,12 +34,16 @@ struct ModelOptions {
     bool allow_fresh_head = false;
     bool allow_unused = false;  // settings that nothing reads
     PreparationOptions preparation;
+    bool keeps = false;  // whether --set takes quantize.keep: the command runs our engine
 
     void add_to(CLI::App& command, bool with_weights);
     // --allow-fresh-head, of commands that use what the class head answers.
     void add_fresh_head_to(CLI::App& command);
-    // Throws UsageError unless each is model.KEY=VALUE, and for a preparation that is none.
+    // Throws UsageError unless each is model.KEY=VALUE or, where the command has it, quantize.keep,
+    // and for a preparation that is none.
     SettingList settings() const;
+    // quantize.keep: patterns of parameters whose products are not rounded to int8.
+    std::vector<std::string> kept() const;
     // With these weights, as find_model() takes them.
     ModelWords words(const std::string& weights, const std::string& classes = "") const;
 };

@@ -12,6 +12,7 @@
 #include "output.h"
 #include "weights/checksum.h"
 #include "weights/non_finite.h"
+#include "weights/quantized_file.h"
 #include "weights/safetensors.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
@@ -82,6 +83,7 @@ void run(const ConvertArguments& arguments) {
         print_notes(found.notes);
         WeightFile file = open_weights(input, {.prefer_ema = arguments.model.prefer_ema});
         verify_checksums(file.tensors, file.metadata, input);
+        if (!arguments.dtype.empty()) dequantize_file(file, input);
         tensors = std::move(file.tensors);
         metadata = std::move(file.metadata);
         metadata.try_emplace("format", "pt");
@@ -90,6 +92,7 @@ void run(const ConvertArguments& arguments) {
         Model model = open_with_notes(found).model;
         if (!arguments.name.empty()) model.set_name(arguments.name);
         metadata = model.metadata();
+        metadata.erase(kQuantizedKey);  // weights are written as floats
         tensors = named_weights(arguments.names, model);
     }
     convert_floats(tensors, arguments.dtype, input);
@@ -121,7 +124,9 @@ void add_convert(CLI::App& command, const Invocation&) {
     command.add_option("--name", arguments->name, "What the model is to be called")
         ->type_name("NAME");
     add_classes_option(command, arguments->classes);
-    command.add_option("--dtype", arguments->dtype, "Number format to write; default: as it is")
+    command
+        .add_option("--dtype", arguments->dtype,
+                    "Number format to write, of int8 weights too; default: as it is")
         ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
     command.callback([arguments] { run(*arguments); });
 }

@@ -18,6 +18,7 @@ void EmbedArguments::add_layer_options(CLI::App& command) {
 }
 
 void EmbedArguments::add_to(CLI::App& command) {
+    model.keeps = true;
     model.add_to(command, true);
     model.add_fresh_head_to(command);
     model.preparation.add_to(command);
@@ -42,7 +43,7 @@ Embedder make_embedder(const EmbedArguments& arguments, Model model) {
     options.batch = running.batch;
     options.threads = arguments.threads;
     options.skip_bad = arguments.skip_bad;
-    auto executor = make_executor(model, running);
+    auto executor = make_executor(model, running, arguments.model.kept());
     return {std::move(model), std::move(executor), std::move(options), terminal_observer()};
 }
 

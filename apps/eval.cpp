@@ -116,6 +116,7 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                 "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
                 "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     arguments->model.add_fresh_head_to(command);
     arguments->model.preparation.add_to(command);

@@ -130,7 +130,7 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
         progress.update(done, total);
     };
     const auto start = std::chrono::steady_clock::now();
-    const auto executor = make_executor(model, running);
+    const auto executor = make_executor(model, running, arguments.model.kept());
     DataEvaluation found = [&] {
         try {
             return evaluate_data(*executor, model, dataset, options);

@@ -46,13 +46,17 @@ void hand_over_if_torch(const ExecutorOptions& options, const Invocation& invoca
     if (options.executor == "torch") continue_in_torch(invocation);
 }
 
-std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options) {
+std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options,
+                                        const std::vector<std::string>& keep) {
+    if (options.executor == "torch" && !keep.empty())
+        throw UsageError("quantize.keep: expected --executor engine, found torch");
     if (options.executor == "torch") return make_torch_executor(model, options);
     auto executor = std::make_unique<EngineExecutor>(
         model, SessionOptions{.precision = precision_of(options.precision),
                               .threads = options.threads,
                               .batch = options.batch,
-                              .cache = options.cache});
+                              .cache = options.cache,
+                              .keep = keep});
     for (const std::string& note : executor->session().notes()) print_error("note: {}\n", note);
     return executor;
 }

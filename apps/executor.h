@@ -30,7 +30,9 @@ void add_tta_option(CLI::App& command, std::string& tta);
 // With --executor torch, `cait` goes on as `cait-torch` and does not come back from here.
 void hand_over_if_torch(const ExecutorOptions& options, const Invocation& invocation);
 
-std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options);
+// `keep` as SessionOptions has it.
+std::unique_ptr<Executor> make_executor(const Model& model, const ExecutorOptions& options,
+                                        const std::vector<std::string>& keep = {});
 
 // The part of it that differs: LibTorch's, or an Error in a program that has none.
 std::unique_ptr<Executor> make_torch_executor(const Model& model, const ExecutorOptions& options);

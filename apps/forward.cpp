@@ -67,7 +67,7 @@ void run(const ForwardArguments& arguments, const Invocation& invocation) {
     const Model model = open_with_notes(found).model;
     const Tensor images = read_npy(arguments.input);
     Progress progress("forward", "images");
-    const auto executor = make_executor(model, arguments.executor);
+    const auto executor = make_executor(model, arguments.executor, arguments.model.kept());
     const auto outputs =
         run_in_batches(*executor, images, arguments.taps, arguments.executor.batch,
                        [&](std::size_t done, std::size_t total) { progress.update(done, total); });
@@ -86,6 +86,7 @@ void add_forward(CLI::App& command, const Invocation& invocation) {
         "  cait forward --weights mine.safetensors --input x.npy --output map.npy "
         "--tap class_attention.0");
     auto arguments = std::make_shared<ForwardArguments>();
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     arguments->model.add_fresh_head_to(command);
     add_weights_option(command, arguments->weights);

@@ -4,8 +4,10 @@
 #include "base/printable.h"
 #include "command.h"
 #include "data.h"
+#include "engine/plan.h"
 #include "graph/passes.h"
 #include "inspect_summary.h"
+#include "kernels/precision_names.h"
 #include "model_arguments.h"
 #include "models/setting_facts.h"
 #include "output.h"
@@ -24,6 +26,7 @@ struct InspectArguments {
     bool graph = false;
     bool primitives = false;
     bool fused = false;
+    std::string precision;  // whose formats are shown; empty: none
     bool training = false;
     std::vector<std::string> taps;
     bool json = false;
@@ -58,12 +61,27 @@ ModelSpec model_of(const InspectArguments& arguments, const std::string& path) {
     return spec;
 }
 
+// As a plan runs it, each node with the number format of its products. Weights that are computed
+// once are still subgraphs.
+void inspect_formats(const InspectArguments& arguments, const Graph& graph) {
+    if (!arguments.fused || arguments.training)
+        throw UsageError("--precision: expected --fused, without --train");
+    const kernels::Format format = kernels::row_of(precision_of(arguments.precision)).format;
+    const Graph runnable = engine::runnable_graph(graph);
+    const auto formats = engine::node_formats(runnable, {format, arguments.model.kept()});
+    write_out(print(runnable, [&](const Node& node) -> std::string {
+        const auto found = formats.find(node.name);
+        return found == formats.end() ? "" : kernels::row_of(found->second).precision_name;
+    }));
+}
+
 void inspect_graph(const InspectArguments& arguments, const std::string& path) {
     if (arguments.fused && arguments.primitives)
         throw UsageError("--fused and --primitives: expected one of them, found both");
     const RecordOptions options{.mode = arguments.training ? Mode::train : Mode::infer,
                                 .taps = arguments.taps};
     const Graph graph = record(model_of(arguments, path), options);
+    if (!arguments.precision.empty()) return inspect_formats(arguments, graph);
     if (arguments.fused) return write_out(print(fuse(graph)));
     write_out(print(arguments.primitives ? decompose(graph) : graph));
 }
@@ -77,7 +95,10 @@ void check_fit(FoundModel found) {
     print_notes(opened.notes);
 }
 
-void run(const InspectArguments& arguments) {
+void run(InspectArguments arguments) {
+    arguments.graph = arguments.graph || !arguments.precision.empty();
+    if (!arguments.model.kept().empty() && arguments.precision != "int8")
+        throw UsageError("quantize.keep: expected --precision int8");
     if (arguments.file.empty() && !arguments.graph)
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
     ModelWords words = arguments.model.words(arguments.file);
@@ -111,10 +132,12 @@ void add_inspect(CLI::App& command, const Invocation&) {
                 "cait inspect runs/flowers/best.safetensors\n"
                 "  cait inspect S24_224.pth --model cait_s24_224 --tensors\n"
                 "  cait inspect --graph --model cait_xxs24_224 --set model.depth=1\n"
-                "  cait inspect --graph --fused --model cait_xxs24_224 --train");
+                "  cait inspect --graph --fused --model cait_xxs24_224 --train\n"
+                "  cait inspect --fused --precision int8 --model cait_xxs24_224");
     auto arguments = std::make_shared<InspectArguments>();
     command.add_option("file", arguments->file,
                        "Weights: .safetensors, .pth, .pt, the folder of a run, or official");
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     command.add_flag("--tensors", arguments->tensors, "Also list the tensors");
     command.add_flag("--verify", arguments->verify,
@@ -125,6 +148,10 @@ void add_inspect(CLI::App& command, const Invocation&) {
     command.add_flag("--primitives", arguments->primitives, "With --graph: composites taken apart");
     command.add_flag("--fused", arguments->fused,
                      "With --graph: branches in one piece, as they run");
+    command
+        .add_option("--precision", arguments->precision,
+                    "With --fused: also the number format of each node's products")
+        ->check(CLI::IsMember(precision_names()));
     command.add_flag("--train", arguments->training, "With --graph: as training records it");
     add_repeatable(command, "--tap", arguments->taps,
                    "With --graph: an output that is wanted; may be repeated");

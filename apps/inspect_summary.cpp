@@ -15,6 +15,7 @@
 #include "image/preprocessing_json.h"
 #include "models/file_tensors.h"
 #include "output.h"
+#include "weights/quantized_file.h"
 
 namespace cait::app {
 
@@ -163,6 +164,11 @@ void print_summary(const FileSummary& summary) {
                              bytes_text(std::int64_t(std::filesystem::file_size(summary.path)))));
     line("tensors", fmt::format("{}, {} values ({})", summary.file.tensors.size(),
                                 count_text(totals.values), dtypes));
+    if (const auto facts = read_quantized(summary.file, summary.path))
+        line("int8", fmt::format("{} tensors, a scale for each row{}", facts->tensors.size(),
+                                 facts->keep.empty() ? std::string()
+                                                     : fmt::format("; kept wider: {}",
+                                                                   fmt::join(facts->keep, ", "))));
     if (summary.described)
         print_model(summary);
     else if (summary.fitting.empty())
@@ -183,6 +189,9 @@ nlohmann::json summary_json(const FileSummary& summary) {
                         {"name", summary.name()},
                         {"file_bytes", std::filesystem::file_size(summary.path)}};
     json["fitting_models"] = summary.fitting;
+    if (const auto facts = read_quantized(summary.file, summary.path))
+        json["quantized"] = {
+            {"format", "int8"}, {"tensors", facts->tensors}, {"keep", facts->keep}};
     if (!summary.described) return json;
     const Description& described = *summary.described;
     const CommonConfig& common = described.spec.architecture->common();

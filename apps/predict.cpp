@@ -31,6 +31,7 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
                 "  cait predict --weights runs/streets photos/ --labels labels --overlays shown\n"
                 "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
     auto arguments = std::make_shared<PredictArguments>();
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     arguments->model.add_fresh_head_to(command);
     arguments->model.preparation.add_to(command);

@@ -84,7 +84,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
                                      model.spec().name));
     const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);
-    const auto executor = make_executor(model, arguments.executor);
+    const auto executor = make_executor(model, arguments.executor, arguments.model.kept());
     const FlipExecutor both(*executor);
     const Executor& runs = arguments.tta == "flip" ? static_cast<const Executor&>(both) : *executor;
     std::size_t unreadable = 0;

@@ -110,6 +110,7 @@ void add_serve(CLI::App& command, const Invocation& invocation) {
                     "a name that comes again is its next version")
         ->required()
         ->type_name("FILE");
+    arguments->model.keeps = true;
     arguments->model.add_to(command, true);
     arguments->model.add_fresh_head_to(command);
     arguments->model.preparation.add_to(command);

@@ -132,7 +132,8 @@ serve::ServiceOptions service_options(const ServeArguments& arguments) {
     options.engine = {.precision = precision_of(arguments.precision),
                       .threads = threads(arguments.threads),
                       .batch = arguments.batch,
-                      .bound = 1e-3 * arguments.bound};
+                      .bound = 1e-3 * arguments.bound,
+                      .keep = arguments.model.kept()};
     options.workers = std::size_t(threads(arguments.workers));
     options.delay = 1e-3 * arguments.delay;
     options.answer = std::size_t(parse_memory_size(arguments.answer, "--answer"));

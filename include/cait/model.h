@@ -99,7 +99,8 @@ public:
     // One safetensors file that needs nothing beside it; replaced atomically.
     void save(const std::filesystem::path& file) const;
 
-    // The same model with other weights, which must have the names and shapes of these.
+    // The same model with other weights, which must have the names and shapes of these; int8 with
+    // their scales or floats.
     Model with_weights(std::map<std::string, Tensor> weights) const;
 
     // The same model for other classes. What the head knows of a class goes with its name; classes
@@ -149,7 +150,17 @@ public:
 
     ModelInfo info() const;
     std::map<std::string, std::string> settings() const;
-    const std::map<std::string, Tensor>& weights() const { return weights_; }
+    // float32. Those that a file keeps as int8 are computed when this is first called, and stay.
+    const std::map<std::string, Tensor>& weights() const;
+    // As the file has them: int8 with a float32 tensor NAME_scale, the scale of each row, or
+    // float32.
+    const std::map<std::string, Tensor>& stored_weights() const { return weights_; }
+    // The names of those that are int8 (cait/quantize.h makes them); empty: all are float32.
+    std::vector<std::string> quantized() const;
+    // Parameters whose products stay wider where the model runs as int8: patterns, as
+    // SessionOptions::keep has them.
+    const std::vector<std::string>& kept() const { return kept_; }
+    void set_kept(std::vector<std::string> patterns) { kept_ = std::move(patterns); }
     // What had to be adapted or taken on trust, a line each.
     const std::vector<std::string>& notes() const { return notes_; }
     void add_note(std::string note) { notes_.push_back(std::move(note)); }
@@ -159,7 +170,12 @@ private:
     void answer_as(const Model& before);
 
     std::shared_ptr<const ModelSpec> spec_;
+    struct Floats;
+    void set_weights(std::map<std::string, Tensor> weights);
+
     std::map<std::string, Tensor> weights_;  // by official name; mapped where that is possible
+    std::shared_ptr<Floats> floats_;         // of weights that are int8; none where there are none
+    std::vector<std::string> kept_;
     std::vector<std::string> notes_;
     std::string name_;
     std::vector<std::string> classes_;

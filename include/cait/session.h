@@ -26,6 +26,10 @@ struct SessionOptions {
     std::filesystem::path cache = {};
     // Bytes that a session may need beside the weights; 0: what the machine or the container has.
     std::size_t memory_limit = 0;
+    // int8: parts of the model that read a parameter whose name matches one of these patterns, such
+    // as "blocks.0.*", stay in bf16, or in fp32 on processors without it. The first plan throws
+    // UsageError for a pattern that matches none.
+    std::vector<std::string> keep = {};
 };
 
 struct SessionMemory {
@@ -58,8 +62,9 @@ public:
     std::vector<std::string> notes() const;
 
     int threads() const;
-    std::size_t plans() const;     // that it keeps
-    SessionMemory memory() const;  // for the taps that were prepared last
+    std::string precision() const;  // "fp32", "bf16" or "int8"
+    std::size_t plans() const;      // that it keeps
+    SessionMemory memory() const;   // for the taps that were prepared last
     // For these; no activations where nothing is prepared for them.
     SessionMemory memory(const std::vector<std::string>& taps) const;
 

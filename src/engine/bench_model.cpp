@@ -62,8 +62,10 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
                        .with = with};
     const Tensor images = noise(model, with.batch);
     const Clock::time_point start = Clock::now();
-    const Session session(
-        model, {.precision = with.precision, .threads = with.threads, .batch = with.batch});
+    const Session session(model, {.precision = with.precision,
+                                  .threads = with.threads,
+                                  .batch = with.batch,
+                                  .keep = with.keep});
     session.prepare({});
     result.start_ms = ms_since(start);
     const Clock::time_point first = Clock::now();
@@ -98,10 +100,11 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
 
 std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                                     const BenchEffort& effort) {
-    const engine::Plan plan(record(model.spec()), model.weights(),
+    const engine::Plan plan(record(model.spec()), model.stored_weights(),
                             {.format = kernels::row_of(with.precision).format,
                              .batch = engine::Index(with.batch),
-                             .threads = 1});
+                             .threads = 1,
+                             .keep = with.keep});
     const Tensor images = noise(model, with.batch);
     std::vector<double> seconds(plan.steps().size());
     const float* const inputs[] = {images.floats().data()};

@@ -15,6 +15,7 @@ struct BenchCase {
     std::size_t batch = 1;
     Precision precision = Precision::fp32;
     int threads = 1;
+    std::vector<std::string> keep = {};  // of int8, as SessionOptions has it
 };
 
 struct BenchEffort {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/convert.h"
 #include "cait/error.h"
 #include "engine/steps/steps.h"
 #include "engine/strided.h"
@@ -21,15 +20,21 @@ std::size_t image_axis(const Shape& shape, std::int64_t axis) {
     return std::size_t(from_front) - (shape.has_batch() ? 1 : 0);
 }
 
-Compiler::Compiler(const Graph& graph, const WeightMap& weights, kernels::Format format,
-                   WeightStore& store, int threads)
-    : graph_(graph),
-      weights_(weights),
+Compiler::Compiler(const Computation& computation, kernels::Format format, WeightStore& store,
+                   int threads)
+    : graph_(computation.graph),
+      weights_(computation.weights),
+      formats_(computation.formats),
       format_(format),
       store_(store),
       threads_(threads),
-      live_(liveness(graph, ViewUse::of_source)),
-      views_(graph.nodes.size()) {}
+      live_(liveness(graph_, ViewUse::of_source)),
+      views_(graph_.nodes.size()) {}
+
+kernels::Format Compiler::node_format() const {
+    const auto found = formats_.find(node_->name);
+    return found == formats_.end() ? format() : found->second;
+}
 
 void Compiler::compile() {
     std::size_t inputs = 0;
@@ -98,7 +103,7 @@ Weight Compiler::weight(std::size_t i) const {
         throw Error(fmt::format("[{}] {}: expected input {} to be a weight ({})",
                                 op_name(node_->op), node_->name, i, location_text(node_->where)));
     const ParamSpec& spec = graph_.params[param->index];
-    return {spec.name, convert(weight_of(spec, weights_), DType::f32)};
+    return {spec.name, float_weight_of(spec, weights_)};
 }
 
 const float* Compiler::weight_floats(std::size_t i) const {

@@ -8,6 +8,7 @@
 
 #include "engine/arena.h"
 #include "engine/frame.h"
+#include "engine/node_formats.h"
 #include "engine/weight_store.h"
 #include "graph/graph.h"
 #include "graph/initialize.h"
@@ -21,6 +22,14 @@ struct Step {
     std::function<void(const Frame&)> run;
 };
 
+// The graph that a plan computes, and its weights: what can be moved into weights is moved there,
+// branches are fused.
+struct Computation {
+    Graph graph;
+    WeightMap weights;
+    std::map<std::string, kernels::Format> formats;  // of its nodes' products
+};
+
 // One parameter of the graph.
 struct Weight {
     std::string name;
@@ -29,8 +38,8 @@ struct Weight {
 
 class Compiler {
 public:
-    Compiler(const Graph& graph, const WeightMap& weights, kernels::Format format,
-             WeightStore& store, int threads);
+    Compiler(const Computation& computation, kernels::Format format, WeightStore& store,
+             int threads);
 
     void compile();
 
@@ -66,9 +75,9 @@ public:
     void emit(std::vector<View> uses, std::function<void(const Frame&)> run);
     void result(View view);
 
-    // Of products that may not be quantized, and of those that may.
+    // Of products that may not be quantized, and of this node's.
     kernels::Format format() const { return kernels::companion(format_); }
-    kernels::Format branch_format() const { return format_; }
+    kernels::Format node_format() const;
     WeightStore& store() const { return store_; }
     int threads() const { return threads_; }
 
@@ -84,6 +93,7 @@ private:
 
     const Graph& graph_;
     const WeightMap& weights_;
+    const std::map<std::string, kernels::Format>& formats_;
     kernels::Format format_;
     WeightStore& store_;
     int threads_;

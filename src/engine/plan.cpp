@@ -43,12 +43,16 @@ bool pays_to_lower(const Graph& graph) {
 
 // Batch norms and affine maps go into the weights beside them. What else could go there costs the
 // branch kernels nothing, and weights that stay as they are can be shared with other plans.
-Computation computation_of(const Graph& graph, const WeightMap& weights) {
+Graph runnable_graph(const Graph& graph) {
     const Graph fused = fuse(pays_to_lower(graph) ? lower(graph) : graph);
-    const Graph runnable =
-        decompose(fused, [](const Op& op) { return !steps::has_direct_form(op); });
+    return decompose(fused, [](const Op& op) { return !steps::has_direct_form(op); });
+}
+
+Computation computation_of(const Graph& graph, const WeightMap& weights, const FormatRules& rules) {
+    const Graph runnable = runnable_graph(graph);
     ComputedConstants constants = compute_constants(runnable, weights);
-    return {std::move(constants.graph), std::move(constants.weights)};
+    return {std::move(constants.graph), std::move(constants.weights),
+            node_formats(runnable, rules)};
 }
 
 struct Plan::Lane {
@@ -74,17 +78,18 @@ struct Plan::State {
 
 Plan::Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& options,
            std::shared_ptr<WeightStore> store, std::shared_ptr<kernels::ThreadPool> pool)
+    : Plan(computation_of(graph, weights, {options.format, options.keep}), options,
+           std::move(store), std::move(pool)) {}
+
+Plan::Plan(const Computation& computation, const PlanOptions& options,
+           std::shared_ptr<WeightStore> store, std::shared_ptr<kernels::ThreadPool> pool)
     : options_(options), store_(std::move(store)), pool_(std::move(pool)) {
-    if (graph.mode != Mode::infer)
-        throw Error("[plan] expected a graph recorded for inference, got one for training");
     options_.threads = std::max(1, options_.threads);
     if (!store_) store_ = std::make_shared<WeightStore>();
     if (!pool_) pool_ = std::make_shared<kernels::ThreadPool>(options_.threads);
     const kernels::UsePool use(*pool_);
 
-    const Computation computation = computation_of(graph, weights);
-    Compiler compiler(computation.graph, computation.weights, options_.format, *store_,
-                      options_.threads);
+    Compiler compiler(computation, options_.format, *store_, options_.threads);
     compiler.compile();
     inputs_ = computation.graph.inputs();
     for (const auto& [name, id] : computation.graph.outputs) {

@@ -24,8 +24,9 @@ struct PlanOptions {
     kernels::Format format = kernels::Format::f32;
     Index batch = 8;  // images that run() is usually given; more are taken in turns
     int threads = 1;
-    std::string name = "plan";  // of the model, for messages
-    Index memory_limit = 0;     // bytes that a run may need beside the weights; 0: any
+    std::string name = "plan";           // of the model, for messages
+    Index memory_limit = 0;              // bytes that a run may need beside the weights; 0: any
+    std::vector<std::string> keep = {};  // as FormatRules has it
 };
 
 // What one run needs beside the weights, known before anything runs.
@@ -40,6 +41,9 @@ public:
     // `graph` as the model recorded it. Stores and pools may be shared with other plans; without
     // them the plan has its own.
     Plan(const Graph& graph, const WeightMap& weights, const PlanOptions& options,
+         std::shared_ptr<WeightStore> store = {}, std::shared_ptr<kernels::ThreadPool> pool = {});
+    // Of a graph that was made ready already: with other outputs or formats, say.
+    Plan(const Computation& computation, const PlanOptions& options,
          std::shared_ptr<WeightStore> store = {}, std::shared_ptr<kernels::ThreadPool> pool = {});
     ~Plan();
 
@@ -93,12 +97,9 @@ private:
     mutable std::vector<std::unique_ptr<State>> idle_;
 };
 
-// The graph that a plan computes, and its weights: what can be moved into weights is moved there,
-// branches are fused.
-struct Computation {
-    Graph graph;
-    WeightMap weights;
-};
-Computation computation_of(const Graph& graph, const WeightMap& weights);
+Computation computation_of(const Graph& graph, const WeightMap& weights,
+                           const FormatRules& rules = {});
+// The same graph before weights that depend on weights alone are computed.
+Graph runnable_graph(const Graph& graph);
 
 }  // namespace cait::engine

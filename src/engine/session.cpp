@@ -113,6 +113,14 @@ struct Session::State {
         return last = plans[key] = std::move(made);
     }
 
+    // By the options and by the file.
+    std::vector<std::string> kept() const {
+        std::vector<std::string> patterns = options.keep;
+        if (options.precision == Precision::int8)
+            patterns.insert(patterns.end(), model.kept().begin(), model.kept().end());
+        return patterns;
+    }
+
     std::shared_ptr<const engine::Plan> compile(const Key& key, std::size_t memory_limit) const {
         const std::size_t limit =
             memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
@@ -120,14 +128,15 @@ struct Session::State {
                                       .batch = Index(std::max<std::size_t>(1, options.batch)),
                                       .threads = threads,
                                       .name = model.info().name,
-                                      .memory_limit = Index(limit)};
+                                      .memory_limit = Index(limit),
+                                      .keep = kept()};
         const RecordOptions wanted{.image_size = ImageSize{key.height, key.width},
                                    .taps = {key.taps.begin(), key.taps.end()}};
-        auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted), model.weights(),
-                                                   how, store, pool);
+        auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted),
+                                                   model.stored_weights(), how, store, pool);
         store->save();
         // Weights that were packed are read no more.
-        for (const auto& [name, tensor] : model.weights())
+        for (const auto& [name, tensor] : model.stored_weights())
             release_mapped_pages({tensor.bytes(), tensor.byte_size()});
         return plan;
     }
@@ -137,6 +146,9 @@ Session::Session(const Model& model, const SessionOptions& options)
     : state_(std::make_shared<State>(model, options)) {
     if (options.threads < 0)
         throw UsageError(fmt::format("threads: expected 0 or more, found {}", options.threads));
+    if (!options.keep.empty() && options.precision != Precision::int8)
+        throw UsageError(fmt::format("quantize.keep: expected precision int8, found {}",
+                                     kernels::row_of(options.precision).precision_name));
 }
 
 void Session::prepare(const std::vector<std::string>& taps, std::size_t memory_limit) const {
@@ -192,6 +204,10 @@ std::vector<std::string> Session::notes() const {
 }
 
 int Session::threads() const { return state_->threads; }
+
+std::string Session::precision() const {
+    return kernels::row_of(state_->options.precision).precision_name;
+}
 
 SessionMemory Session::memory() const {
     const std::lock_guard lock(state_->mutex);

@@ -26,7 +26,7 @@ std::string model_fingerprint(const Model& model) {
     const Preprocessing& seen = model.preprocessing();
     add(digest, fmt::format("{} {} {} {} {}", seen.crop_ratio, seen.crop_mode, seen.interpolation,
                             fmt::join(seen.mean, " "), fmt::join(seen.std, " ")));
-    for (const auto& [name, tensor] : model.weights()) {
+    for (const auto& [name, tensor] : model.stored_weights()) {
         constexpr std::size_t kSamples = 256;
         add(digest, name + tensor.shape().to_string());
         const std::size_t size = size_of(tensor.dtype()), count = std::size_t(tensor.count());

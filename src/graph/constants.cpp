@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/quantized.h"
 #include "graph/reference.h"
 
 namespace cait {
@@ -72,10 +73,17 @@ ComputedConstants compute_constants(const Graph& graph, const WeightMap& weights
     }
     result.graph = prune(result.graph);
     drop_unread_params(result.graph);
-    for (const ParamSpec& spec : result.graph.params)
-        if (!result.weights.contains(spec.name))
-            if (const auto found = weights.find(spec.name); found != weights.end())
-                result.weights[spec.name] = found->second;
+    const auto keep = [&](const std::string& name) {
+        if (const auto found = weights.find(name); found != weights.end())
+            result.weights.emplace(name, found->second);
+    };
+    for (const ParamSpec& spec : result.graph.params) {
+        const auto computed = result.weights.contains(spec.name);
+        keep(spec.name);
+        if (!computed && result.weights.contains(spec.name) &&
+            result.weights.at(spec.name).dtype() == DType::i8)
+            keep(scale_name(spec.name));
+    }
     return result;
 }
 

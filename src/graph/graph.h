@@ -126,6 +126,8 @@ Graph decompose(const Graph& graph, const std::function<bool(const Op&)>& which)
 
 // One line per node: id, op with its attributes, inputs, shape, name.
 std::string print(const Graph& graph);
+// With a word about each node behind its name; none where it is empty.
+std::string print(const Graph& graph, const std::function<std::string(const Node&)>& remark);
 std::string print(const Node& node);
 
 // "src/models/cait.cpp:57", for error messages.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/philox.h"
+#include "base/quantized.h"
 #include "cait/error.h"
 
 namespace cait {
@@ -88,6 +89,11 @@ const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights) {
         throw Error(fmt::format("[param] {}: expected {}, found {}", spec.name,
                                 spec.shape.to_string(), found->second.shape().to_string()));
     return found->second;
+}
+
+Tensor float_weight_of(const ParamSpec& spec, const WeightMap& weights) {
+    weight_of(spec, weights);  // throws
+    return float_tensor(spec.name, weights);
 }
 
 }  // namespace cait

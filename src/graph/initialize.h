@@ -13,6 +13,8 @@ using WeightMap = std::map<std::string, Tensor>;
 
 // Throws Error when there is none, or one of another shape.
 const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights);
+// The same as float32; of int8, whose scales are NAME_scale, made for the caller.
+Tensor float_weight_of(const ParamSpec& spec, const WeightMap& weights);
 
 // A pure function of (spec, seed): a parameter's values depend on its own name only, so they stay
 // the same when other parameters come or go.

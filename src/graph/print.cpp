@@ -33,6 +33,10 @@ std::string print(const Node& node) {
 }
 
 std::string print(const Graph& graph) {
+    return print(graph, [](const Node&) { return std::string(); });
+}
+
+std::string print(const Graph& graph, const std::function<std::string(const Node&)>& remark) {
     std::string text;
     for (const Node& node : graph.nodes) {
         if (const auto* param = std::get_if<op::Param>(&node.op)) {
@@ -40,7 +44,8 @@ std::string print(const Graph& graph) {
             text += fmt::format("%{:<4} = {:<58} {:<20} {}{}\n", node.id, "param",
                                 spec.shape.to_string(), spec.name, spec.trainable ? "" : " frozen");
         } else {
-            text += print(node) + "\n";
+            const std::string word = remark(node);
+            text += print(node) + (word.empty() ? "" : "  " + word) + "\n";
         }
     }
     for (const auto& [name, id] : graph.outputs) text += fmt::format("output {} = %{}\n", name, id);

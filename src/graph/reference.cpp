@@ -46,8 +46,7 @@ std::map<std::string, Tensor> run_reference(const Graph& graph, const NamedInput
         if (std::holds_alternative<op::Input>(node.op)) {
             results[node.id] = *next++;
         } else if (const auto* param = std::get_if<op::Param>(&node.op)) {
-            const Tensor& weight = weight_of(primitives.params[param->index], weights);
-            results[node.id] = convert(weight, DType::f32);
+            results[node.id] = float_weight_of(primitives.params[param->index], weights);
         } else {
             std::vector<Tensor> operands;
             for (const std::size_t input : node.inputs) operands.push_back(results[input]);

@@ -100,6 +100,7 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
     const Graph graph = record(*model.spec_);
     const std::vector<ExpectedTensor> expected = expected_tensors(graph);
     model.weights_.clear();
+    model.floats_.reset();  // int8 becomes floats
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
         const ParamSpec& spec = graph.params[i];
         const ExpectedTensor& tensor = expected[i];
@@ -112,7 +113,7 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
             case ExpectedTensor::Kind::class_axis0:
             case ExpectedTensor::Kind::class_tokens:
                 model.weights_[spec.name] = initialize(spec, seed);
-                if (const auto old = weights_.find(spec.name); old != weights_.end())
+                if (const auto old = weights().find(spec.name); old != weights().end())
                     model.weights_[spec.name] =
                         moved_rows(std::move(model.weights_[spec.name]), old->second, from);
                 break;
@@ -120,10 +121,10 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
                 const std::int64_t row = from[std::size_t(tensor.row)];
                 model.weights_[spec.name] =
                     row == kNew ? initialize(spec, seed)
-                                : weights_.at(rows.at(row_key(tensor.stacked, row)));
+                                : weights().at(rows.at(row_key(tensor.stacked, row)));
                 break;
             }
-            default: model.weights_[spec.name] = weights_.at(spec.name);
+            default: model.weights_[spec.name] = weights().at(spec.name);
         }
     }
     model.notes_.push_back(note_about(from, names, classes_.size()));

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
+#include "base/quantized.h"
 #include "graph/cost.h"
 #include "graph/expected.h"
 #include "graph/initialize.h"
@@ -13,6 +15,7 @@
 #include "models/task.h"
 #include "weights/checksum.h"
 #include "weights/match.h"
+#include "weights/quantized_file.h"
 #include "weights/safetensors.h"
 
 namespace cait {
@@ -109,6 +112,34 @@ std::vector<ModelInfo> list_models(const std::vector<std::string>& filters,
     return models;
 }
 
+// Made when somebody asks for them: the engine does without.
+struct Model::Floats {
+    std::once_flag once;
+    std::map<std::string, Tensor> tensors;
+};
+
+const std::map<std::string, Tensor>& Model::weights() const {
+    if (!floats_) return weights_;
+    std::call_once(floats_->once, [&] {
+        for (const auto& [name, tensor] : weights_)
+            if (!is_scale_of_int8(name, weights_))
+                floats_->tensors.emplace(name, float_tensor(name, weights_));
+    });
+    return floats_->tensors;
+}
+
+std::vector<std::string> Model::quantized() const {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : weights_)
+        if (tensor.dtype() == DType::i8) names.push_back(name);
+    return names;
+}
+
+void Model::set_weights(std::map<std::string, Tensor> weights) {
+    weights_ = std::move(weights);
+    floats_ = quantized().empty() ? nullptr : std::make_shared<Floats>();
+}
+
 Model Model::create(const std::string& name, const SettingList& settings, std::uint64_t seed) {
     Description described = describe(name, settings);
     Model model;
@@ -144,13 +175,14 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
             fmt::format("{}: the class head would have learned nothing ({}); expected weights with "
                         "a head that fits, or --allow-fresh-head (LoadOptions::allow_fresh_head)",
                         path.string(), matched.why_fresh));
-    model.weights_ = std::move(matched.tensors);
     if (!file.note.empty()) model.notes_.push_back(file.note);
     model.notes_.insert(model.notes_.end(), matched.notes.begin(), matched.notes.end());
     model.fresh_head_ = !matched.fresh.empty();
     for (const ParamSpec& spec : graph.params)
-        if (!model.weights_.contains(spec.name))
-            model.weights_.emplace(spec.name, initialize(spec, options.seed));
+        if (!matched.tensors.contains(spec.name))
+            matched.tensors.emplace(spec.name, initialize(spec, options.seed));
+    model.set_weights(std::move(matched.tensors));
+    if (const auto facts = read_quantized(file, path.string())) model.kept_ = facts->keep;
     model.preprocessing_ = described.preprocessing;
     model.assumed_preprocessing_ = !described.facts.preprocessing;
     model.name_ = described.facts.name;
@@ -173,19 +205,29 @@ void Model::save(const std::filesystem::path& path) const {
 }
 
 Model Model::with_weights(std::map<std::string, Tensor> weights) const {
+    std::size_t count = 0;
     for (const auto& [name, tensor] : weights_) {
+        if (is_scale_of_int8(name, weights_)) continue;
+        ++count;
         const auto found = weights.find(name);
         if (found == weights.end())
             throw Error(fmt::format("{}: expected a tensor {}", spec_->name, name));
         if (found->second.shape() != tensor.shape())
             throw Error(fmt::format("{}: {}: expected shape {}, found {}", spec_->name, name,
                                     tensor.shape().to_string(), found->second.shape().to_string()));
+        if (found->second.dtype() != DType::i8) continue;
+        const auto scales = weights.find(scale_name(name));
+        if (scales == weights.end())
+            throw Error(fmt::format("{}: expected a tensor {}", spec_->name, scale_name(name)));
+        if (const auto fault = scale_fault(scales->second, tensor.shape()[0]))
+            throw Error(fmt::format("{}: {}: {}", spec_->name, scale_name(name), *fault));
+        ++count;
     }
-    if (weights.size() != weights_.size())
-        throw Error(fmt::format("{}: expected {} tensors, found {}", spec_->name, weights_.size(),
-                                weights.size()));
+    if (weights.size() != count)
+        throw Error(
+            fmt::format("{}: expected {} tensors, found {}", spec_->name, count, weights.size()));
     Model model = *this;
-    model.weights_ = std::move(weights);
+    model.set_weights(std::move(weights));
     return model;
 }
 
@@ -234,6 +276,8 @@ std::map<std::string, std::string> Model::metadata() const {
                         .preprocessing = preprocessing_,
                         .task = task_,
                         .training = training_});
+    if (const std::vector<std::string> names = quantized(); !names.empty())
+        metadata[kQuantizedKey] = quantized_metadata({names, kept_});
     metadata["format"] = "pt";  // lets other readers of safetensors open the file
     const Graph graph = record(*spec_);
     for (const ParamSpec& spec : graph.params)

@@ -22,11 +22,12 @@ Model Model::with_head(const SettingList& head, std::uint64_t seed) const {
         model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
     }
     model.weights_.clear();
+    model.floats_.reset();  // int8 becomes floats
     const bool same_classifier = model.spec_->head.classifier == spec_->head.classifier;
     for (const ParamSpec& param : record(*model.spec_).params) {
-        const auto found = weights_.find(param.name);
+        const auto found = weights().find(param.name);
         // Of a classifier that reads something else not even the bias means anything.
-        const bool fits = found != weights_.end() && found->second.shape() == param.shape &&
+        const bool fits = found != weights().end() && found->second.shape() == param.shape &&
                           (same_classifier || param.role.kind != ParamRole::Kind::class_head);
         model.weights_.emplace(param.name, fits ? found->second : initialize(param, seed));
     }

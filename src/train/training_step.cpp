@@ -128,6 +128,7 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     context.mode = mode_of(recipe_);
     context.frozen = recipe_.train.tune == Tune::head;
     context.precision = precision_of(recipe_.train.precision);
+    context.quantize = recipe_.train.quantize == "int8";
     context.seed = std::uint64_t(recipe_.train.seed);
     context.step = step;
     context.first_image = part.first_image;

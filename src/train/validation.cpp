@@ -33,9 +33,11 @@ std::unique_ptr<Executor> executor_for(const RunPlan& plan, const TorchTensors& 
     const Precision precision = precision_of(plan.recipe.train.precision);
     if (device.is_cpu())
         return std::make_unique<EngineExecutor>(
-            model, SessionOptions{.precision = precision,
-                                  .threads = at::get_num_threads(),
-                                  .batch = std::size_t(plan.recipe.data.val_batch)});
+            model,
+            SessionOptions{
+                .precision = plan.recipe.train.quantize == "int8" ? Precision::int8 : precision,
+                .threads = at::get_num_threads(),
+                .batch = std::size_t(plan.recipe.data.val_batch)});
     return make_torch_session(model, precision, device.str());
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -10,9 +11,11 @@
 
 #include "base/convert.h"
 #include "base/printable.h"
+#include "base/quantized.h"
 #include "cait/error.h"
 #include "weights/match_position.h"
 #include "weights/non_finite.h"
+#include "weights/quantized_file.h"
 
 namespace cait {
 
@@ -64,6 +67,7 @@ public:
         : file_(file), file_name_(file_name), options_(options) {}
 
     Matched run(std::span<const ExpectedTensor> expected, std::span<const Rename> renames) {
+        index_scales();
         index_file(expected, renames);
         const bool backbone = options_.may_lack_heads && lacks_heads(expected);
         find_other_heads(expected);
@@ -103,6 +107,7 @@ private:
                 wanted.insert(tensor.stacked);
         }
         for (const NamedTensor& entry : file_.tensors) {
+            if (scale_names_.contains(entry.name)) continue;
             // A name that the model knows is never an alias.
             const std::string name =
                 wanted.contains(entry.name) ? entry.name : to_official(entry.name, renames);
@@ -121,7 +126,28 @@ private:
         }
     }
 
+    void index_scales() {
+        const auto facts = read_quantized(file_, file_name_);
+        if (!facts) return;
+        std::map<std::string_view, const Tensor*> tensors;
+        for (const NamedTensor& entry : file_.tensors) tensors.emplace(entry.name, &entry.tensor);
+        for (const std::string& name : facts->tensors) {
+            scale_names_.insert(scale_name(name));
+            scales_.emplace(tensors.at(name), tensors.at(scale_name(name)));
+        }
+    }
+
+    // int8 that fits stays as it is; what has to be adapted is made of floats.
+    void place_int8(const ExpectedTensor& wanted, const Tensor& found, const Tensor& scales) {
+        if (wanted.kind != ExpectedTensor::Kind::plain || wanted.shape != found.shape())
+            return place(wanted, dequantize(found, scales));
+        result_.tensors.insert_or_assign(wanted.name, found);
+        result_.tensors.insert_or_assign(scale_name(wanted.name), convert(scales, DType::f32));
+    }
+
     void place(const ExpectedTensor& wanted, const Tensor& found) {
+        if (const auto scales = scales_.find(&found); scales != scales_.end())
+            return place_int8(wanted, found, *scales->second);
         if (wanted.kind == ExpectedTensor::Kind::position) {
             place_fitted(wanted, fit_position(wanted, found, file_.metadata));
         } else if (wanted.kind == ExpectedTensor::Kind::patch_mixing) {
@@ -151,7 +177,10 @@ private:
         } else {
             // All rows are converted with the first of them.
             auto [rows, is_new] = stacked_.try_emplace(wanted.stacked);
-            if (is_new) rows->second = convert(stacked, DType::f32);
+            const auto scales = scales_.find(&stacked);
+            if (is_new)
+                rows->second = scales == scales_.end() ? convert(stacked, DType::f32)
+                                                       : dequantize(stacked, *scales->second);
             const Tensor& numbers = rows->second;
             const float* row = numbers.floats().data() + wanted.row * wanted.shape.count();
             keep(wanted, Tensor::view(DType::f32, wanted.shape, row, numbers.owner()));
@@ -249,6 +278,8 @@ private:
     std::unordered_map<std::string, const Tensor*> by_name_;
     std::unordered_map<std::string, Tensor> stacked_;  // float32
     std::set<std::string> other_heads_;
+    std::set<std::string> scale_names_;                        // of tensors that are int8
+    std::unordered_map<const Tensor*, const Tensor*> scales_;  // by these tensors
     Misfits misfits_;
     Matched result_;
 };

@@ -54,7 +54,9 @@ struct MatchOptions {
 };
 
 struct Matched {
-    std::map<std::string, Tensor> tensors;  // float32, official names; mapped where possible
+    // float32, official names; mapped where possible. Those that the file keeps as int8 stay so,
+    // with their scales beside them as NAME_scale.
+    std::map<std::string, Tensor> tensors;
     std::vector<std::string> fresh;         // class heads that have to be initialised anew
     std::string why_fresh{};                // the first note about one of them
     std::vector<std::string> notes;         // what was adapted, one line each

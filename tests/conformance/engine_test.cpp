@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/plan.h"
+#include "engine/signal_noise.h"
 #include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"
@@ -105,6 +106,22 @@ TEST_P(Engine, NarrowFormatsAreClose) {
         test::expect_close(found.at("logits"), expected.at("logits"), tolerance,
                            kernels::row_of(format).name);
     }
+}
+
+// Signal over noise of the logits in decibels, recorded for each model. Rows of small models have
+// few values, so that real ones lose less.
+TEST_P(Engine, Int8CostsTheLogitsLittle) {
+    const ModelSpec model = spec(false);
+    const Graph graph = record(model);
+    const WeightMap weights = test::lively_weights(graph);
+    const Tensor images = test::random_images(model, 4);
+    const Tensor expected = run_reference(graph, images, weights).at("logits");
+    const engine::Plan plan(graph, weights, {.format = kernels::Format::s8, .threads = 2});
+    const Outputs found = run_plan(plan, images, 0, 4);
+    engine::SignalNoise error;
+    error.add(expected.floats(), found.at("logits").floats());
+    RecordProperty("int8_decibels", std::to_string(error.decibels()));
+    EXPECT_GT(error.decibels(), 20) << GetParam().family;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Engine, testing::ValuesIn(test::small_presets()),

@@ -91,5 +91,23 @@ TEST_F(Inspect, ConvertTakesTheModelFromTheFileAndGivesItAName) {
                    2, {"does not say which model"});
 }
 
+TEST_F(Inspect, ShowsTheFormatOfEachNode) {
+    const std::vector<std::string> shown{
+        "inspect", "--fused",        "--precision", "int8",
+        "--model", "cait_xxs24_224", "--set",       "quantize.keep=blocks.0.*"};
+    const Finished run = cait(shown);
+    ASSERT_EQ(run.status, 0) << run.err;
+    std::size_t whole = 0;
+    for (std::size_t at = run.out.find(" int8\n"); at != std::string::npos;
+         at = run.out.find(" int8\n", at + 1))
+        ++whole;
+    EXPECT_EQ(whole, 46U);  // of 24 blocks, all but the first
+    const Finished wrong = cait({"inspect", "--fused", "--precision", "int8", "--model",
+                                 "cait_xxs24_224", "--set", "quantize.keep=nothing.*"});
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("'nothing.*', which matches none"));
+    EXPECT_EQ(cait({"inspect", "--precision", "int8", "--model", "cait_xxs24_224"}).status, 2);
+}
+
 }  // namespace
 }  // namespace cait::e2e

@@ -177,6 +177,16 @@ TEST_F(Serve, HugeImagesAreRefusedByTheirHeads) {
     EXPECT_LT(answer.seconds, 2);
 }
 
+TEST_F(Serve, SaysItsPrecision) {
+    start({"--precision", "int8", "--set", "quantize.keep=blocks.0.*"});
+    EXPECT_EQ(ask("GET", "/stats").json()["models"][0]["precision"], "int8");
+    EXPECT_EQ(ask("GET", "/v2/models/tiny").json()["parameters"]["precision"], "int8");
+    EXPECT_EQ(
+        ask("GET", "/v2/models/tiny/config").json()["parameters"]["precision"]["string_value"],
+        "int8");
+    EXPECT_EQ(classify().status, 200);
+}
+
 TEST_F(Serve, CountsWhatItDid) {
     start();
     for (int i = 0; i < 3; ++i) ASSERT_EQ(classify().status, 200);

@@ -41,7 +41,7 @@ void fill_options(Compiler& c, const op::BranchOptions& op, const Places& at, co
     }
     branch.epsilon = float(op.epsilon);
     if (op.gain) branch.gain = gain_of(c, at.gain, branch.dim);
-    branch.format = c.branch_format();
+    branch.format = c.node_format();
 }
 
 // x is overwritten where nobody else reads it.

@@ -80,20 +80,20 @@ bool is_nonnegative(const Compiler& c, const Node& node) {
     return activation != nullptr && activation->kind == op::Activation::Kind::relu;
 }
 
-// Maps of many channels; what comes from an image itself keeps its precision.
-bool may_quantize(const View& x, const op::Conv2d& op) {
-    constexpr Index kLeastChannels = 32;
-    return op.groups == 1 && x.extents[0] >= kLeastChannels && x.steps[0] == 1 &&
-           x.steps[2] == x.extents[0] && x.steps[1] == x.extents[2] * x.steps[2];
+// As int8 reads maps: a pixel's channels side by side, pixels without gaps.
+bool has_dense_pixels(const View& x) {
+    return x.steps[0] == 1 && x.steps[2] == x.extents[0] && x.steps[1] == x.extents[2] * x.steps[2];
 }
 
 View emit_convolution(Compiler& c, const op::Conv2d& op, const float* bias, const Tail& tail,
                       Index height, Index width) {
     const Weight w = c.weight(1);
     View x = c.input(0);
-    if (x.steps[0] != 1 && x.steps[2] != 1) x = c.in_order(x, channels_last(x.extents));
+    const kernels::Format format = c.node_format();
+    const bool readable =
+        format == kernels::Format::s8 ? has_dense_pixels(x) : x.steps[0] == 1 || x.steps[2] == 1;
+    if (!readable) x = c.in_order(x, channels_last(x.extents));
     const Index outputs = w.values.shape()[0];
-    const kernels::Format format = may_quantize(x, op) ? c.branch_format() : c.format();
     kernels::Convolution shape{.height = x.extents[1],
                                .width = x.extents[2],
                                .channels = x.extents[0],

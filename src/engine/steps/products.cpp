@@ -28,9 +28,7 @@ Matrix joined_rows(Compiler& c, View view) {
 
 void emit(Compiler& c, const op::Linear&) {
     const Matrix x = joined_rows(c, c.input(0));
-    // Of tokens; heads and class tokens, which have a row or two, keep their precision.
-    constexpr Index kLeastTokens = 16;
-    const kernels::Format format = x.rows >= kLeastTokens ? c.branch_format() : c.format();
+    const kernels::Format format = c.node_format();
     const kernels::PackedView weight = c.packed_weight(1, format);
     const float* bias = c.inputs() > 2 ? c.weight_floats(2) : nullptr;
     const View to = c.make(image_extents(c.node().shape));

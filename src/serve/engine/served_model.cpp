@@ -45,7 +45,7 @@ std::vector<TapInfo> taps_of(const ModelSpec& spec) {
 // weights over old ones.
 Model owned(const Model& model) {
     std::map<std::string, Tensor> copies;
-    for (const auto& [name, tensor] : model.weights()) {
+    for (const auto& [name, tensor] : model.stored_weights()) {
         Tensor copy = Tensor::empty(tensor.dtype(), tensor.shape());
         std::memcpy(copy.mutable_bytes().data(), tensor.bytes(), tensor.byte_size());
         copies.emplace(name, std::move(copy));
@@ -72,7 +72,7 @@ std::unique_ptr<const ImageSegmenter> segmenter_of(const Model& model, int threa
 
 std::uint64_t weight_bytes(const Model& model) {
     std::uint64_t bytes = 0;
-    for (const auto& [name, tensor] : model.weights()) bytes += tensor.byte_size();
+    for (const auto& [name, tensor] : model.stored_weights()) bytes += tensor.byte_size();
     return bytes;
 }
 
@@ -84,9 +84,10 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       version_(source.version),
       model_(owned(source.load())),
       fingerprint_(model_fingerprint(model_)),
-      classifier_(
-          model_,
-          {.precision = options.precision, .threads = options.threads, .batch = options.batch}),
+      classifier_(model_, {.precision = options.precision,
+                           .threads = options.threads,
+                           .batch = options.batch,
+                           .keep = options.keep}),
       size_(model_.spec().architecture->common().image_size),
       grid_(record(model_.spec()).patch_grid),
       taps_(taps_of(model_.spec())),

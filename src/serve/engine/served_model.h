@@ -27,6 +27,7 @@ struct EngineOptions {
     std::size_t batch = 8;  // images that may go together
     double bound = 0.25;    // seconds that an accepted request may take, where the model can do it
     std::shared_ptr<MemoryAccount> memory = MemoryAccount::of_process();
+    std::vector<std::string> keep = {};  // of int8, as SessionOptions has it
 };
 
 // Where a model comes from.

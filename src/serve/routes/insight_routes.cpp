@@ -139,6 +139,7 @@ json model_json(const Repository::Entry& entry) {
     const ServedModel& served = *entry.model;
     const StatsView view = served.stats().view();
     model["architecture"] = served.model().info().name;
+    model["precision"] = served.session().precision();
     model["image_size"] = {served.image_size().height, served.image_size().width};
     model["task"] = served.model().task().name;
     model["attention_layers"] = served.attention_taps().size();

@@ -36,6 +36,7 @@ Response metadata(Service& service, const ServedModel& model) {
         {{"name", model.name()},
          {"versions", service.repository().versions(model.name())},
          {"platform", "cait"},
+         {"parameters", {{"precision", model.session().precision()}}},
          {"inputs", json::array({tensor_json(kImagesInput, "FP32", images_shape(model)),
                                  tensor_json(kEncodedInput, "BYTES", {Shape::kBatch})})},
          {"outputs", std::move(outputs)}});
@@ -54,6 +55,7 @@ Response config(Service& service, const ServedModel& model) {
          {"backend", "cait"},
          {"version_policy", {{"all", json::object()}}},
          {"max_batch_size", 0},
+         {"parameters", {{"precision", {{"string_value", model.session().precision()}}}}},
          {"input", json::array({{{"name", kImagesInput},
                                  {"data_type", "TYPE_FP32"},
                                  {"format", "FORMAT_NCHW"},

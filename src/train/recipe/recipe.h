@@ -261,6 +261,7 @@ struct TrainPart {
     std::int64_t seed = 0;
     std::int64_t steps = 0;  // length of the run, in place of schedule.epochs; 0: that counts
     std::string precision = "fp32";  // or bf16, or auto until a run starts
+    std::string quantize = "none";   // or int8: learns with the engine's rounding
     Tune tune = Tune::all;           // head: linear probe on a frozen trunk
     std::string mode = "train";      // or eval: nothing is dropped, batch norms keep statistics
     double ema = 0;                  // decay per step; 0: off

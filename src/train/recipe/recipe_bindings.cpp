@@ -264,6 +264,9 @@ void bind_train(Settings& s, TrainPart& p) {
               "length of the run in steps, in place of schedule.epochs; 0: that counts", kAny);
     s.word("train.precision", p.precision, {"fp32", "bf16", "auto"},
            "of the products; auto: bf16 where the processor has instructions for it");
+    s.word("train.quantize", p.quantize, {"none", "int8"},
+           "int8: linear layers of the blocks see weights and activations rounded as the engine "
+           "rounds them, and validation runs in int8");
     s.choice("train.tune", p.tune,
              {{"all", Tune::all}, {"attention", Tune::attention}, {"head", Tune::head}},
              "which parameters learn; head: a linear probe");

@@ -4,11 +4,13 @@
 
 #include "cait/error.h"
 #include "graph/ops.h"
+#include "kernels/mlp_branch.h"
 #include "system/isa.h"
 #include "train/torch/attention_function.h"
 #include "train/torch/convert.h"
 #include "train/torch/drop_factors.h"
 #include "train/torch/dropout_mask.h"
+#include "train/torch/fake_quantize.h"
 #include "train/torch/kernel_evaluate.h"
 #include "train/torch/linear_function.h"
 
@@ -19,6 +21,20 @@ namespace {
 using At = at::Tensor;
 using Inputs = std::span<const At>;
 
+// As engine/node_formats.cpp decides for a linear map by itself: of many tokens.
+bool quantizes_rows(const Node& node, Inputs in, const EvaluateContext& context) {
+    constexpr std::int64_t kLeastTokens = 16;
+    return context.quantize && std::holds_alternative<op::Linear>(node.op) && in[0].dim() > 2 &&
+           in[0].numel() / in[0].size(0) / in[0].size(-1) >= kLeastTokens;
+}
+
+// Our kernels have no gradients of rounded operands.
+bool is_quantized(const Node& node, Inputs in, const EvaluateContext& context) {
+    return context.quantize &&
+           (quantizes_rows(node, in, context) || std::holds_alternative<op::MlpBranch>(node.op) ||
+            std::holds_alternative<op::AttentionBranch>(node.op));
+}
+
 class Evaluator {
 public:
     Evaluator(const Node& node, Inputs inputs, const EvaluateContext& context)
@@ -27,7 +43,11 @@ public:
     At operator()(const op::Input&) const { return leaf(); }
     At operator()(const op::Param&) const { return leaf(); }
 
-    At operator()(const op::Linear&) const { return linear(in_[0], in_[1], optional(2)); }
+    At operator()(const op::Linear&) const {
+        if (quantizes_rows(node_, in_, context_))
+            return fake_quantized_linear(in_[0], in_[1], optional(2));
+        return linear(in_[0], in_[1], optional(2));
+    }
 
     At operator()(const op::MatMul& op) const {
         const At b = narrow(in_[1]);
@@ -216,16 +236,17 @@ public:
         const BranchInputs<At> in = branch_inputs(op, in_);
         const At normed =
             op.norm ? layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon) : in.x;
-        const At hidden = at::gelu(linear(normed, in.weight1, in.bias1));
-        return residual(in.x, linear(hidden, in.weight2, in.bias2), in.gain, op.drop_path);
+        const At hidden = at::gelu(branch_linear(normed, in.weight1, in.bias1));
+        return residual(in.x, branch_linear(hidden, in.weight2, in.bias2, kernels::kQuantizedSlice),
+                        in.gain, op.drop_path);
     }
 
     At operator()(const op::AttentionBranch& op) const {
         const BranchInputs<At> in = branch_inputs(op, in_);
         const At normed = layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon);
-        const std::vector<At> qkv = linear(normed, in.weight1, in.bias1).chunk(3, -1);
+        const std::vector<At> qkv = branch_linear(normed, in.weight1, in.bias1).chunk(3, -1);
         const At map = attention_map(op.attention, qkv[0], qkv[1], in.mixes);
-        const At mixed = linear(attention_apply(map, qkv[2]), in.weight2, in.bias2);
+        const At mixed = branch_linear(attention_apply(map, qkv[2]), in.weight2, in.bias2);
         return residual(in.x, mixed, in.gain, op.drop_path);
     }
 
@@ -250,6 +271,12 @@ private:
 
     At linear(const At& x, const At& weight, const At& bias) const {
         return at::linear(narrow(x), narrow(weight), bias.defined() ? narrow(bias) : bias);
+    }
+
+    // Of a block. `slice`: values of a row that share a scale, 0: all.
+    At branch_linear(const At& x, const At& weight, const At& bias, std::int64_t slice = 0) const {
+        return context_.quantize ? fake_quantized_linear(wide(x), weight, bias, slice)
+                                 : linear(x, weight, bias);
     }
 
     static At activation(op::Activation::Kind kind, const At& x) {
@@ -337,7 +364,8 @@ bool has_torch_form(const Op& op) {
 
 at::Tensor evaluate(const Node& node, std::span<const at::Tensor> inputs,
                     const EvaluateContext& context) {
-    if (const auto result = evaluate_with_kernels(node, inputs, context)) return *result;
+    if (!is_quantized(node, inputs, context))
+        if (const auto result = evaluate_with_kernels(node, inputs, context)) return *result;
     return std::visit(
         [&]<class T>(const T& op) -> At {
             if constexpr (kHasCase<T>) return Evaluator(node, inputs, context)(op);

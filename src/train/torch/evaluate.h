@@ -26,6 +26,8 @@ struct EvaluateContext {
     // leave them alone, and nothing is dropped.
     bool frozen = false;
     Precision precision = Precision::fp32;
+    // The linear layers that the engine computes in int8 see values rounded so, in float32.
+    bool quantize = false;
     std::uint64_t seed = 0;  // stochastic depth is a pure function of seed, step, node and image
     std::uint64_t step = 0;
     // Where these images stand in the whole batch, of which other processes or other parts of an
