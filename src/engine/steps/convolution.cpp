@@ -176,7 +176,7 @@ void emit(Compiler& c, const op::ConvTranspose2d&) {
     const Index height = x.extents[1], width = x.extents[2];
     std::vector<float> ordered;  // [k, k, O, I]
     const kernels::PackedView weight = c.store().packed(
-        w.name, w.values, "patches", c.branch_format(), {inputs, rows},
+        w.name, w.values, "patches", c.node_format(), {inputs, rows},
         [&] {
             ordered.resize(std::size_t(w.values.count()));
             const float* from = w.values.floats().data();
@@ -198,7 +198,7 @@ void emit(Compiler& c, const op::ConvTranspose2d&) {
     }
     const View patches = c.make({height, width, rows});
     const kernels::LinearShape shape{
-        .inputs = inputs, .outputs = rows, .ld = inputs, .format = c.branch_format()};
+        .inputs = inputs, .outputs = rows, .ld = inputs, .format = c.node_format()};
     c.emit({x, patches}, [=](const Frame& f) {
         kernels::LinearShape now = shape;
         now.rows = f.images * height * width;
