@@ -22,13 +22,12 @@ bool matches(const std::string& pattern, const std::string& name) {
 // What a node may do in int8: nothing, its products, or products that keep the format beside it.
 enum class Products { none, wide, any };
 
-// Rows of one image that a linear map takes. Heads and class tokens have one or two of them, which
-// keep their precision.
-bool has_many_rows(const Shape& x) {
-    constexpr std::int64_t kLeastTokens = 16;
-    const std::int64_t all = x.count();  // a batch counts as 1
-    return all / std::max<std::int64_t>(1, x[-1]) >= kLeastTokens;
+// Rows of one image. Heads, class tokens and distillation tokens have one or two, which keep their
+// precision.
+std::int64_t rows_of_image(const Shape& x) {
+    return x.count() / std::max<std::int64_t>(1, x[-1]);  // a batch counts as 1
 }
+constexpr std::int64_t kLeastLinearRows = 16, kLeastBranchRows = 3;
 
 // Maps of many channels; what comes from an image itself keeps its precision.
 bool has_many_channels(const Shape& x) {
@@ -49,9 +48,9 @@ Products products_of(const Graph& graph, const Node& node) {
         [&]<class T>(const T& op) {
             if constexpr (std::is_same_v<T, op::MlpBranch> ||
                           std::is_same_v<T, op::AttentionBranch>)
-                return Products::any;
+                return rows_of_image(shape(0)) >= kLeastBranchRows ? Products::any : Products::wide;
             else if constexpr (std::is_same_v<T, op::Linear>)
-                return has_many_rows(shape(0)) ? Products::any : Products::wide;
+                return rows_of_image(shape(0)) >= kLeastLinearRows ? Products::any : Products::wide;
             else if constexpr (std::is_same_v<T, op::ConvUnit>)
                 return convolution(op.groups, op.residual);
             else if constexpr (std::is_same_v<T, op::Conv2d>)

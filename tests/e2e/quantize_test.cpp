@@ -21,8 +21,8 @@ protected:
         data_test::put_class_folders(folder_ / "set", 3, 8);
         Model model = Model::create("cait_xxs24_224", {{"image_size", "32"},
                                                        {"patch", "8"},
-                                                       {"dim", "96"},
-                                                       {"depth", "8"},
+                                                       {"dim", "128"},
+                                                       {"depth", "16"},
                                                        {"heads", "4"},
                                                        {"class_layers", "1"},
                                                        {"residual_init", "1"},
@@ -42,7 +42,7 @@ TEST_F(QuantizeFile, IsSmallAndSaysWhatItCosts) {
     ASSERT_EQ(run.status, 0) << run.err;
     const auto json = nlohmann::json::parse(run.out);
     EXPECT_LT(json["share"].get<double>(), 0.30);
-    EXPECT_EQ(json["layers"].size(), 16U);
+    EXPECT_EQ(json["layers"].size(), 32U);
     EXPECT_EQ(json["images"], 24);
     EXPECT_GT(json["logits_db"].get<double>(), 15);
     EXPECT_EQ(json["compared"]["images"], 24);
@@ -57,7 +57,7 @@ TEST_F(QuantizeFile, IsSmallAndSaysWhatItCosts) {
 TEST_F(QuantizeFile, RunsWhereverModelsRun) {
     ASSERT_EQ(cait(words()).status, 0);
     const std::string file = path("int8.safetensors");
-    EXPECT_THAT(cait({"inspect", file}).out, HasSubstr("32 tensors, a scale for each row"));
+    EXPECT_THAT(cait({"inspect", file}).out, HasSubstr("64 tensors, a scale for each row"));
     const auto top1 = [&](const std::string& weights, const std::string& precision) {
         const Finished run = cait(
             {"eval", "--weights", weights, "--data", set(), "--precision", precision, "--json"});

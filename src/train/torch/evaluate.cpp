@@ -28,11 +28,17 @@ bool quantizes_rows(const Node& node, Inputs in, const EvaluateContext& context)
            in[0].numel() / in[0].size(0) / in[0].size(-1) >= kLeastTokens;
 }
 
+// And for a branch of a block: class and distillation tokens alone keep their precision.
+bool quantizes_branch(Inputs in, const EvaluateContext& context) {
+    constexpr std::int64_t kLeastTokens = 3;
+    return context.quantize && in[0].size(1) >= kLeastTokens;
+}
+
 // Our kernels have no gradients of rounded operands.
 bool is_quantized(const Node& node, Inputs in, const EvaluateContext& context) {
-    return context.quantize &&
-           (quantizes_rows(node, in, context) || std::holds_alternative<op::MlpBranch>(node.op) ||
-            std::holds_alternative<op::AttentionBranch>(node.op));
+    const bool branch = std::holds_alternative<op::MlpBranch>(node.op) ||
+                        std::holds_alternative<op::AttentionBranch>(node.op);
+    return branch ? quantizes_branch(in, context) : quantizes_rows(node, in, context);
 }
 
 class Evaluator {
@@ -275,8 +281,8 @@ private:
 
     // Of a block. `slice`: values of a row that share a scale, 0: all.
     At branch_linear(const At& x, const At& weight, const At& bias, std::int64_t slice = 0) const {
-        return context_.quantize ? fake_quantized_linear(wide(x), weight, bias, slice)
-                                 : linear(x, weight, bias);
+        return quantizes_branch(in_, context_) ? fake_quantized_linear(wide(x), weight, bias, slice)
+                                               : linear(x, weight, bias);
     }
 
     static At activation(op::Activation::Kind kind, const At& x) {
