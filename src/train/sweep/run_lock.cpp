@@ -15,4 +15,11 @@ std::optional<Descriptor> try_lock(const FolderPtr& folder, const std::string& n
     return lock;
 }
 
+bool is_trained_by_another(const std::filesystem::path& run) {
+    if (!std::filesystem::exists(run / ".lock")) return false;
+    const Descriptor lock(
+        FilePlace(Folder::open(run), ".lock").open(O_RDWR | O_NONBLOCK | O_CLOEXEC, 0));
+    return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
 }  // namespace cait

@@ -2,6 +2,7 @@
 // sweep that was killed has left running. The kernel gives the lock up when the last of them ends.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -12,5 +13,9 @@ namespace cait {
 
 // Nothing where somebody else has it. A child that inherits the descriptor keeps the lock.
 std::optional<Descriptor> try_lock(const FolderPtr& folder, const std::string& name);
+
+// Whether somebody trains in the folder of a run, a person by hand or a child that is just ending:
+// a process gives its locks up one after the other.
+bool is_trained_by_another(const std::filesystem::path& run);
 
 }  // namespace cait
