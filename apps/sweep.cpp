@@ -9,9 +9,11 @@
 #include <optional>
 #include <set>
 
+#include "base/version.h"
 #include "command.h"
 #include "output.h"
 #include "progress.h"
+#include "system/machine.h"
 #include "train/sweep/forecast.h"
 #include "train/sweep/results.h"
 #include "train/sweep/runner.h"
@@ -106,6 +108,7 @@ std::string hours_text(double seconds) { return fmt::format("{:.1f} h", seconds 
 void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options) {
     const ChildOptions child{.niceness = options.niceness, .threads = 0, .jobs = 1};
     double all = 0;
+    print_out("cait {}, {}\n\n", version(), machine_line());
     for (const SweepStudy& study : studies) {
         const RecordStore store(options.out, study.name, options.records);
         const auto scores = tune_scores(study, store);
@@ -159,36 +162,79 @@ void show(std::optional<Progress>& bar, const SweepStudy& study, const SweepProg
                     progress.seconds_left ? duration_text(*progress.seconds_left) : "unknown"));
 }
 
+// Carries out the studies, one after the other, and what they give further seeds to.
+class StudiesRun {
+public:
+    StudiesRun(const std::vector<SweepStudy>& studies, SweepOptions& options)
+        : notes(studies.size()), studies_(studies), options_(options) {
+        options_.report = [this](const std::string& line) {
+            bar_.reset();
+            print_error("{}\n", line);
+        };
+    }
+
+    // The signal that has stopped it, or 0.
+    int run() {
+        for (std::size_t i = 0; i < studies_.size(); ++i)
+            if (const int signal = carry_out(i, [&] { return run_study(studies_[i], options_); }))
+                return signal;
+        // Who gets further seeds is known once all primary contrasts are: Holm's p needs them.
+        if (left > 0) return 0;
+        const auto extensions = planned_extensions(studies_, options_);
+        for (std::size_t i = 0; i < studies_.size(); ++i) {
+            if (extensions[i].empty() || cut_.contains(i)) continue;
+            for (const Extension& one : extensions[i])
+                options_.report(fmt::format("{}: {}: open, gets seeds {} to {}", studies_[i].name,
+                                            studies_[i].contrasts[one.contrast].name,
+                                            one.seeds.front(), one.seeds.back()));
+            const auto extend = [&] { return run_extension(studies_[i], options_, extensions[i]); };
+            if (const int signal = carry_out(i, extend)) return signal;
+        }
+        return 0;
+    }
+
+    std::vector<std::vector<std::string>> notes;  // of each study
+    std::size_t left = 0;                         // runs
+
+private:
+    template <class Start>
+    int carry_out(std::size_t i, const Start& start) {
+        options_.progress = [this, i](const SweepProgress& progress) {
+            show(bar_, studies_[i], progress);
+        };
+        const SweepOutcome outcome = start();
+        bar_.reset();
+        notes[i].insert(notes[i].end(), outcome.notes.begin(), outcome.notes.end());
+        left += outcome.left;
+        if (outcome.cut) cut_.insert(i);
+        return outcome.stopped_by;
+    }
+
+    const std::vector<SweepStudy>& studies_;
+    SweepOptions& options_;
+    std::set<std::size_t> cut_;
+    std::optional<Progress> bar_;
+};
+
 void run_sweep(const SweepWords& words, const Invocation& invocation) {
     const std::vector<SweepStudy> studies = studies_of(words);
     SweepOptions options = options_of(words);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, on_sweep_signal);
     if (words.dry_run) return dry_run(studies, options);
-    std::optional<Progress> bar;
-    options.report = [&](const std::string& line) {
-        bar.reset();
-        print_error("{}\n", line);
-    };
-    std::vector<std::vector<std::string>> notes;
-    std::size_t left = 0;
-    if (words.table.empty()) {
-        for (const SweepStudy& study : studies) {
-            options.progress = [&](const SweepProgress& progress) { show(bar, study, progress); };
-            const SweepOutcome outcome = run_study(study, options);
-            bar.reset();
-            notes.push_back(outcome.notes);
-            left += outcome.left;
-            if (outcome.stopped_by == 0) continue;
-            print_error("stopped and saved; the same command goes on with it\n");
-            *invocation.status = 128 + outcome.stopped_by;
-            return;
-        }
+    if (!words.table.empty())
+        return write_out(
+            cross_table(collect_results(studies, options, {}), words.table, words.score));
+    StudiesRun run(studies, options);
+    if (const int signal = run.run()) {
+        print_error("stopped and saved; the same command goes on with it\n");
+        *invocation.status = 128 + signal;
+        return;
     }
-    const std::vector<SweepStudyResult> results = collect_results(studies, options, notes);
-    if (!words.table.empty()) return write_out(cross_table(results, words.table, words.score));
+    const std::vector<SweepStudyResult> results = collect_results(studies, options, run.notes);
     write_results(results, studies, options);
     print_results(words, results);
-    if (left > 0) print_error("{} runs are left; the same command goes on with them\n", left);
+    if (run.left > 0)
+        print_error("{} runs are left; the same command goes on with them\n", run.left);
     print_error("results {0}/results.html, .json and .csv; costs {0}/costs.json\n", words.out);
 }
 

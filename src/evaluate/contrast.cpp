@@ -57,8 +57,9 @@ std::string_view verdict_name(Verdict verdict) {
     return {};
 }
 
-Verdict verdict_of(const MeanInterval& difference, double margin, std::optional<double> adjusted) {
-    if (!difference.low || (adjusted && *adjusted >= kSignificance)) return Verdict::open;
+Verdict verdict_of(const MeanInterval& difference, double margin, std::optional<double> adjusted,
+                   double significance) {
+    if (!difference.low || (adjusted && *adjusted >= significance)) return Verdict::open;
     if (*difference.low > 0 && difference.mean >= margin) return Verdict::shown;
     return *difference.high < 0 ? Verdict::contradicted : Verdict::open;
 }

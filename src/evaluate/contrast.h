@@ -33,8 +33,8 @@ std::string_view verdict_name(Verdict verdict);
 inline constexpr double kSignificance = 0.05;
 
 // Shown: the interval lies above 0 and the mean reaches the margin. Contradicted: it lies below 0.
-// `adjusted` is Holm's p of a primary question, which then has to be below kSignificance too.
+// `adjusted` is Holm's p of a primary question, which then has to be below the significance too.
 Verdict verdict_of(const MeanInterval& difference, double margin,
-                   std::optional<double> adjusted = {});
+                   std::optional<double> adjusted = {}, double significance = kSignificance);
 
 }  // namespace cait

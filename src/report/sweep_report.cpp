@@ -40,10 +40,11 @@ SweepJson interval_json(const MeanInterval& interval) {
 
 SweepJson contrast_json(const SweepContrastResult& contrast) {
     SweepJson json{
-        {"name", contrast.name},       {"better", contrast.better},
-        {"worse", contrast.worse},     {"score", contrast.score},
-        {"primary", contrast.primary}, {contrast.is_ratio ? "ratio" : "margin", contrast.margin},
-        {"seeds", contrast.seeds},     {"differences", contrast.differences}};
+        {"name", contrast.name},         {"better", contrast.better},
+        {"worse", contrast.worse},       {"score", contrast.score},
+        {"primary", contrast.primary},   {contrast.is_ratio ? "ratio" : "margin", contrast.margin},
+        {"seeds", contrast.seeds},       {"differences", contrast.differences},
+        {"extended", contrast.extended}, {"significance", contrast.significance()}};
     json["interval"] = contrast.interval ? interval_json(*contrast.interval) : SweepJson(nullptr);
     json["p"] = number_or_null(contrast.p);
     json["p_holm"] = number_or_null(contrast.adjusted);
@@ -155,7 +156,7 @@ void judge(std::vector<SweepStudyResult>& studies) {
     for (SweepStudyResult& study : studies)
         for (SweepContrastResult& contrast : study.contrasts) {
             if (contrast.differences.empty() || contrast.is_ratio) continue;
-            contrast.interval = mean_interval(contrast.differences);
+            contrast.interval = mean_interval(contrast.differences, 1 - contrast.significance());
             contrast.p = paired_p(contrast.differences);
             if (contrast.primary && contrast.p) {
                 primary.push_back(&contrast);
@@ -168,8 +169,8 @@ void judge(std::vector<SweepStudyResult>& studies) {
         for (SweepContrastResult& contrast : study.contrasts) {
             if (contrast.differences.empty()) continue;
             if (!contrast.is_ratio) {
-                contrast.verdict =
-                    verdict_of(*contrast.interval, contrast.margin, contrast.adjusted);
+                contrast.verdict = verdict_of(*contrast.interval, contrast.margin,
+                                              contrast.adjusted, contrast.significance());
                 continue;
             }
             // In all seeds, for there are few of them and rates lie on a grid.
@@ -249,8 +250,9 @@ std::string contrast_mean_text(const SweepContrastResult& contrast) {
     if (!contrast.interval) return "–";
     const double scale = is_fraction(contrast.score) ? 100 : 1;
     if (!contrast.interval->low) return fmt::format("{:+.2f}", scale * contrast.interval->mean);
-    return fmt::format("{:+.2f} [{:+.2f}, {:+.2f}]", scale * contrast.interval->mean,
-                       scale * *contrast.interval->low, scale * *contrast.interval->high);
+    return fmt::format("{:+.2f} [{:+.2f}, {:+.2f}]{}", scale * contrast.interval->mean,
+                       scale * *contrast.interval->low, scale * *contrast.interval->high,
+                       contrast.extended ? " (extended, 97.5 %)" : "");
 }
 
 std::string sweep_text(const std::vector<SweepStudyResult>& studies) {

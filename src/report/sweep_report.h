@@ -28,12 +28,15 @@ struct SweepContrastResult {
     std::string name, better, worse, score;
     bool primary = false;
     double margin = 0;                // of a ratio: the least
+    bool extended = false;            // looked at before: judged at half the level
     bool is_ratio = false;            // largest stable values instead of differences
     std::vector<std::int64_t> seeds;  // that both sides have
     std::vector<double> differences;  // or ratios, per seed
     std::optional<MeanInterval> interval = {};
     std::optional<double> p = {}, adjusted = {};
     Verdict verdict = Verdict::open;
+
+    double significance() const { return extended ? kSignificance / 2 : kSignificance; }
 };
 
 struct SweepStudyResult {

@@ -2,6 +2,8 @@
 // is said before anything runs.
 #include <gmock/gmock.h>
 
+#include <sys/resource.h>
+
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -88,7 +90,7 @@ primary = true
         ASSERT_EQ(finished.status, 0) << starts_;
         // A run that failed is counted, so that the sweep ends well and only its results differ.
         for (const auto& entry : fs::recursive_directory_iterator(path("broken/records"))) {
-            if (!entry.is_regular_file()) continue;
+            if (entry.path().extension() != ".json") continue;  // what a kill left of a file
             const auto record = nlohmann::json::parse(read(entry.path().string()));
             EXPECT_EQ(record["status"], "finished")
                 << entry.path() << ": " << record["reason"] << "\n"
@@ -183,9 +185,39 @@ TEST_F(Sweep, WhatDivergesCountsAndIsNotTriedAgain) {
     EXPECT_NE(fs::last_write_time(path("out/records/s/wild-1.json")), before);
 }
 
+// A limit on file sizes fails as a full disk does, in the middle of a write: runs that fail so are
+// no results, and those that are finished stay.
+TEST_F(Sweep, AFullDiskStopsItWithAllFinishedRunsIntact) {
+    study("s.toml", "[1, 2]");
+    ASSERT_EQ(cait(sweep("s.toml", "whole")).status, 0);
+    study("s.toml", "[1]");
+    ASSERT_EQ(cait(sweep("s.toml", "out")).status, 0);
+    const std::string slow = read(path("out/records/s/slow-1.json")),
+                      fast = read(path("out/records/s/fast-1.json"));
+    study("s.toml", "[1, 2]");
+    rlimit old{};
+    ::getrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{20'000, old.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const Finished full = cait(sweep("s.toml", "out"));
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    EXPECT_EQ(full.status, 1);
+    EXPECT_THAT(full.err, AllOf(HasSubstr("the disk is full: slow-2 failed"),
+                                HasSubstr("finished runs are recorded")));
+    EXPECT_EQ(read(path("out/records/s/slow-1.json")), slow);
+    EXPECT_EQ(read(path("out/records/s/fast-1.json")), fast);
+    EXPECT_FALSE(fs::exists(path("out/records/s/slow-2.json")));
+    EXPECT_FALSE(fs::exists(path("out/trial")));
+    const Finished again = cait(sweep("s.toml", "out"));
+    ASSERT_EQ(again.status, 0) << again.err;
+    expect_same_results("whole", "out");
+}
+
 TEST_F(Sweep, TestImagesAreLockedAwayWhileTuning) {
     write("s.toml", std::string("seeds = [1]\n") + kStudyHead +
-                        "schedule.min_lr = 0\n[tune]\nkeys.optim.lr = [1e-6, 3e-3]\nholdout = 0.3\n[[arm]]\nname = "
+                        "schedule.min_lr = 0\n[tune]\nkeys.optim.lr = [1e-6, 3e-3]\nholdout = "
+                        "0.3\n[[arm]]\nname = "
                         "\"a\"\n");
     const Finished tuning = cait(sweep("s.toml", "out"));
     ASSERT_EQ(tuning.status, 0) << tuning.err;
@@ -199,6 +231,17 @@ TEST_F(Sweep, TestImagesAreLockedAwayWhileTuning) {
                fast = nlohmann::json::parse(read(path("out/records/s/a~lr=0.003-100.json")));
     EXPECT_EQ(record["settings"]["optim.lr"],
               slow["scores"]["top1"] >= fast["scores"]["top1"] ? "1e-06" : "0.003");
+}
+
+TEST_F(Sweep, TheBudgetCoversTheTuning) {
+    write("s.toml", std::string("seeds = [1]\nbudget_hours = 1e-6\n") + kStudyHead +
+                        "schedule.min_lr = 0\n[tune]\nkeys.optim.lr = [3e-3]\nholdout = 0.3\n"
+                        "[[arm]]\nname = \"a\"\n");
+    const Finished run = cait(sweep("s.toml", "out", {"--final"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_TRUE(fs::exists(path("out/records/s/a~lr=0.003-100.json")));
+    EXPECT_THAT(run.err, HasSubstr("cut before seed 1"));
+    EXPECT_FALSE(fs::exists(path("out/s/a/1")));
 }
 
 TEST_F(Sweep, StudentsWaitForTheirTeacher) {

@@ -17,7 +17,8 @@ namespace {
 // A run that is planned, with its record where there is one.
 using Recorded = std::pair<SweepRun, std::optional<RunRecord>>;
 
-std::vector<Recorded> recorded_runs(const SweepStudy& study, const SweepOptions& options) {
+std::vector<Recorded> recorded_runs(const SweepStudy& study, const SweepOptions& options,
+                                    const std::vector<Extension>& extensions = {}) {
     const RecordStore store(options.out, study.name, options.records);
     const auto choices = tuned(study, tune_scores(study, store));
     std::vector<Recorded> result;
@@ -25,7 +26,7 @@ std::vector<Recorded> recorded_runs(const SweepStudy& study, const SweepOptions&
         for (SweepRun& run : plan_runs(study)) result.emplace_back(std::move(run), std::nullopt);
         return result;
     }
-    for (SweepRun& run : plan_runs(study, *choices)) {
+    for (SweepRun& run : plan_extended(study, *choices, extensions)) {
         auto record = store.find(run);
         result.emplace_back(std::move(run), std::move(record));
     }
@@ -80,8 +81,10 @@ std::optional<double> largest_stable(const std::vector<Recorded>& runs, const St
     return largest;
 }
 
+// Seeds that an extension added are of the contrasts that it was for, and of no others.
 SweepContrastResult contrast_result(const SweepStudy& study, const StudyContrast& contrast,
-                                    const std::vector<Recorded>& runs) {
+                                    const std::vector<Recorded>& runs,
+                                    const std::vector<std::int64_t>& seeds) {
     SweepContrastResult result;
     result.name = contrast.name;
     result.better = where_text(contrast.better);
@@ -91,10 +94,6 @@ SweepContrastResult contrast_result(const SweepStudy& study, const StudyContrast
     result.is_ratio = contrast.kind == ContrastKind::largest_stable;
     result.margin = result.is_ratio ? contrast.ratio : contrast.margin;
     if (result.is_ratio) result.score = "largest stable " + contrast.key;
-    std::vector<std::int64_t> seeds;
-    for (const auto& [run, record] : runs)
-        if (std::ranges::find(seeds, run.seed) == seeds.end()) seeds.push_back(run.seed);
-    std::ranges::sort(seeds);
     for (const std::int64_t seed : seeds) {
         const auto better = result.is_ratio
                                 ? largest_stable(runs, contrast.better, contrast.key, seed)
@@ -127,6 +126,43 @@ SweepRunResult run_result(const SweepStudy& study, const SweepRun& run, const Ru
     return result;
 }
 
+std::vector<std::int64_t> sorted_seeds(const SweepStudy& study) {
+    std::vector<std::int64_t> seeds = all_seeds(study);
+    std::ranges::sort(seeds);
+    return seeds;
+}
+
+void add_runs(const SweepStudy& study, const std::vector<Recorded>& runs,
+              SweepStudyResult& result) {
+    result.planned = runs.size();
+    result.runs.clear();
+    for (const auto& [run, record] : runs) {
+        if (std::ranges::find(result.arms, run.arm) == result.arms.end())
+            result.arms.push_back(run.arm);
+        if (record) result.runs.push_back(run_result(study, run, *record));
+    }
+}
+
+// Whether a contrast has all of its further seeds. Before that nobody looks: it stays as it was.
+bool extend_result(const SweepStudy& study, const SweepOptions& options,
+                   const std::vector<Extension>& extensions, SweepStudyResult& result) {
+    if (extensions.empty()) return false;
+    const std::vector<Recorded> runs = recorded_runs(study, options, extensions);
+    bool any = false;
+    for (const Extension& extension : extensions) {
+        SweepContrastResult& before = result.contrasts[extension.contrast];
+        std::vector<std::int64_t> seeds = before.seeds;
+        seeds.insert(seeds.end(), extension.seeds.begin(), extension.seeds.end());
+        SweepContrastResult after =
+            contrast_result(study, study.contrasts[extension.contrast], runs, seeds);
+        if (after.seeds.size() != seeds.size()) continue;
+        after.extended = any = true;
+        before = std::move(after);
+    }
+    if (any) add_runs(study, runs, result);
+    return any;
+}
+
 void write_file(const std::filesystem::path& path, const std::string& text) {
     AtomicFile file(path);
     file.write(text);
@@ -146,11 +182,10 @@ nlohmann::ordered_json cost_json(const SweepRun& run, const RunRecord& record) {
             {"version", record.machine.version}};
 }
 
-}  // namespace
-
-std::vector<SweepStudyResult> collect_results(const std::vector<SweepStudy>& studies,
-                                              const SweepOptions& options,
-                                              const std::vector<std::vector<std::string>>& notes) {
+// Without what an extension added.
+std::vector<SweepStudyResult> results_as_planned(
+    const std::vector<SweepStudy>& studies, const SweepOptions& options,
+    const std::vector<std::vector<std::string>>& notes) {
     std::vector<SweepStudyResult> results;
     for (std::size_t i = 0; i < studies.size(); ++i) {
         const SweepStudy& study = studies[i];
@@ -159,17 +194,35 @@ std::vector<SweepStudyResult> collect_results(const std::vector<SweepStudy>& stu
         result.name = study.name;
         result.title = study.title;
         if (i < notes.size()) result.notes = notes[i];
-        result.planned = runs.size();
-        for (const auto& [run, record] : runs) {
-            if (std::ranges::find(result.arms, run.arm) == result.arms.end())
-                result.arms.push_back(run.arm);
-            if (record) result.runs.push_back(run_result(study, run, *record));
-        }
+        add_runs(study, runs, result);
         for (const StudyContrast& contrast : study.contrasts)
-            result.contrasts.push_back(contrast_result(study, contrast, runs));
+            result.contrasts.push_back(contrast_result(study, contrast, runs, sorted_seeds(study)));
         results.push_back(std::move(result));
     }
     judge(results);
+    return results;
+}
+
+}  // namespace
+
+std::vector<std::vector<Extension>> planned_extensions(const std::vector<SweepStudy>& studies,
+                                                       const SweepOptions& options) {
+    const std::vector<SweepStudyResult> results = results_as_planned(studies, options, {});
+    std::vector<std::vector<Extension>> extensions;
+    for (std::size_t i = 0; i < studies.size(); ++i)
+        extensions.push_back(extensions_of(studies[i], results[i]));
+    return extensions;
+}
+
+std::vector<SweepStudyResult> collect_results(const std::vector<SweepStudy>& studies,
+                                              const SweepOptions& options,
+                                              const std::vector<std::vector<std::string>>& notes) {
+    std::vector<SweepStudyResult> results = results_as_planned(studies, options, notes);
+    const auto extensions = planned_extensions(studies, options);
+    bool any = false;
+    for (std::size_t i = 0; i < studies.size(); ++i)
+        any |= extend_result(studies[i], options, extensions[i], results[i]);
+    if (any) judge(results);
     return results;
 }
 
@@ -177,8 +230,9 @@ void write_results(const std::vector<SweepStudyResult>& results,
                    const std::vector<SweepStudy>& studies, const SweepOptions& options) {
     Folder::make(options.out);
     nlohmann::ordered_json costs = nlohmann::ordered_json::array();
-    for (const SweepStudy& study : studies)
-        for (const auto& [run, record] : recorded_runs(study, options))
+    const auto extensions = planned_extensions(studies, options);
+    for (std::size_t i = 0; i < studies.size(); ++i)
+        for (const auto& [run, record] : recorded_runs(studies[i], options, extensions[i]))
             if (record) costs.push_back(cost_json(run, *record));
     write_file(options.out / "results.json", sweep_json(results).dump(1) + "\n");
     write_file(options.out / "results.csv", sweep_csv(results));

@@ -11,7 +11,12 @@
 
 namespace cait {
 
-// `notes`: of each study.
+// Of each study: the contrasts that get further seeds, by the records of the planned ones alone, so
+// that another start decides the same.
+std::vector<std::vector<Extension>> planned_extensions(const std::vector<SweepStudy>& studies,
+                                                       const SweepOptions& options);
+
+// `notes`: of each study. With the further seeds of a contrast once all of them are there.
 std::vector<SweepStudyResult> collect_results(const std::vector<SweepStudy>& studies,
                                               const SweepOptions& options,
                                               const std::vector<std::vector<std::string>>& notes);

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "cait/error.h"
+#include "system/atomic_file.h"
 #include "system/cpu_limit.h"
 #include "train/sweep/child_run.h"
 #include "train/sweep/run_lock.h"
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr int kLookMilliseconds = 200;
 constexpr std::chrono::seconds kGrace{120};  // for children to save
 constexpr std::uintmax_t kLeastSpace = std::uintmax_t{16} << 20;
+constexpr std::size_t kTrialBytes = std::size_t{1} << 20;
 constexpr double kOverBudget = 1.5;  // of the hours that a study was given
 
 // The runs of one list, each in one of these states.
@@ -33,12 +35,14 @@ enum class Place { pending, active, done, elsewhere, blocked };
 
 class StudyRunner {
 public:
+    // `spent`: seconds of what ran before these, such as tuning, which the budget covers too.
     StudyRunner(const SweepStudy& study, const SweepOptions& options, const RecordStore& store,
-                const std::vector<SweepRun>& runs)
+                const std::vector<SweepRun>& runs, double spent = 0)
         : study_(study),
           options_(options),
           store_(store),
           runs_(runs),
+          spent_(spent),
           out_(options.out / study.name) {
         const int cores = usable_cores();
         child_options_ = {.niceness = options.niceness,
@@ -97,7 +101,7 @@ private:
             if (places_[i] != Place::pending && places_[i] != Place::elsewhere) continue;
             if (!is_ours(i) || !is_ready(i) || is_cut(i)) continue;
             auto lock = try_lock(locks_, runs_[i].name());
-            if (!lock) {
+            if (!lock || is_trained_by_another(run_folder(out_, runs_[i]))) {
                 places_[i] = Place::elsewhere;
                 continue;
             }
@@ -166,13 +170,14 @@ private:
             if (runs_[other].seed == runs_[i].seed &&
                 (records_[other] || fs::exists(run_folder(out_, runs_[other]) / "recipe.toml")))
                 return false;  // the seed was begun
+        outcome_.cut = true;
         block(i, fmt::format("cut before seed {}: the study took more than {} times its {:g} hours",
                              runs_[i].seed, kOverBudget, study_.budget_hours));
         return true;
     }
 
     double cost() const {
-        double seconds = 0;
+        double seconds = spent_;
         for (const auto& record : records_)
             if (record) seconds += cost_of(*record);
         return seconds;
@@ -207,11 +212,20 @@ private:
         }
     }
 
-    // A full disk makes every run fail: none of that is a result.
-    void keep(std::size_t i, const RunRecord& record) {
+    // A full disk makes every run fail: none of that is a result. A quota is found by a trial.
+    bool disk_is_full() const {
         std::error_code ignored;
-        const fs::space_info space = fs::space(options_.out, ignored);
-        if (!record.ok() && space.available < kLeastSpace)
+        if (fs::space(options_.out, ignored).available < kLeastSpace) return true;
+        try {
+            AtomicFile(options_.out / "trial").write(std::string(kTrialBytes, ' '));
+        } catch (const Error&) {
+            return true;
+        }
+        return false;
+    }
+
+    void keep(std::size_t i, const RunRecord& record) {
+        if (!record.ok() && disk_is_full())
             throw Error(fmt::format(
                 "{}: the disk is full: {} failed ({}); finished runs are recorded, another start "
                 "goes on",
@@ -288,6 +302,7 @@ private:
     const SweepOptions& options_;
     const RecordStore& store_;
     const std::vector<SweepRun>& runs_;
+    double spent_;
     fs::path out_;
     ChildOptions child_options_;
     FolderPtr locks_;
@@ -298,6 +313,13 @@ private:
     std::size_t interrupted_ = 0;
     SweepOutcome outcome_;
 };
+
+double tuning_cost(const SweepStudy& study, const RecordStore& store) {
+    double seconds = 0;
+    for (const SweepRun& run : plan_tuning(study, tune_scores(study, store)))
+        if (const auto record = store.find(run)) seconds += cost_of(*record);
+    return seconds;
+}
 
 std::string choices_text(const TuneChoices& choices) {
     std::string text;
@@ -341,6 +363,17 @@ std::map<std::string, double> tune_scores(const SweepStudy& study, const RecordS
     return scores;
 }
 
+SweepOutcome run_extension(const SweepStudy& study, const SweepOptions& options,
+                           const std::vector<Extension>& extensions) {
+    const RecordStore store(options.out, study.name, options.records);
+    const auto choices = tuned(study, tune_scores(study, store));
+    SweepStudy unlimited = study;  // its budget was for the seeds that were planned
+    unlimited.budget_hours = 0;
+    const std::vector<SweepRun> runs =
+        plan_extended(unlimited, choices.value_or(TuneChoices()), extensions);
+    return StudyRunner(unlimited, options, store, runs).run();
+}
+
 SweepOutcome run_study(const SweepStudy& study, const SweepOptions& options) {
     const RecordStore store(options.out, study.name, options.records);
     plan_runs(study);  // throws for what is wrong before anything runs
@@ -370,7 +403,7 @@ SweepOutcome run_study(const SweepStudy& study, const SweepOptions& options) {
         }
     }
     const std::vector<SweepRun> runs = plan_runs(study, *choices);
-    return StudyRunner(study, options, store, runs).run();
+    return StudyRunner(study, options, store, runs, tuning_cost(study, store)).run();
 }
 
 }  // namespace cait

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "train/sweep/extension.h"
 #include "train/sweep/record_store.h"
 #include "train/sweep/runs.h"
 
@@ -39,12 +40,17 @@ struct SweepOptions {
 struct SweepOutcome {
     int stopped_by = 0;                // a signal
     std::size_t left = 0;              // runs that are still to come
+    bool cut = false;                  // seeds were left out to keep the budget
     std::vector<std::string> notes{};  // for the results: seeds that were cut, arms not needed
 };
 
 // Throws Error, with everything that is finished intact, when the disk is full or a folder holds
 // something else.
 SweepOutcome run_study(const SweepStudy& study, const SweepOptions& options);
+
+// The same for the further seeds of a study that is finished.
+SweepOutcome run_extension(const SweepStudy& study, const SweepOptions& options,
+                           const std::vector<Extension>& extensions);
 
 // Scores of the tuning runs that have a record, by name; NaN where they failed.
 std::map<std::string, double> tune_scores(const SweepStudy& study, const RecordStore& store);

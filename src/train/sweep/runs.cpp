@@ -18,17 +18,6 @@ std::vector<std::int64_t> arm_seeds(const SweepStudy& study, const StudyArm& arm
     return arm.seeds.empty() ? study.seeds : arm.seeds;
 }
 
-// Seeds in the order of the study, then those that only arms have; a seed that only an arm has,
-// such as that of a teacher, goes first where others wait for it (sorted() sees to that).
-std::vector<std::int64_t> seed_order(const SweepStudy& study,
-                                     const std::vector<ExpandedArm>& arms) {
-    std::vector<std::int64_t> seeds = study.seeds;
-    for (const ExpandedArm& arm : arms)
-        for (const std::int64_t seed : arm.arm.seeds)
-            if (std::ranges::find(seeds, seed) == seeds.end()) seeds.push_back(seed);
-    return seeds;
-}
-
 // Fills in `after` and `need`, which point into `runs` itself.
 void link_runs(const SweepStudy& study, const std::vector<ExpandedArm>& arms,
                std::vector<SweepRun>& runs) {
@@ -152,6 +141,16 @@ void check_unused(const SweepStudy& study, const std::vector<SweepRun>& runs) {
 
 }  // namespace
 
+// Seeds in the order of the study, then those that only arms have; a seed that only an arm has,
+// such as that of a teacher, goes first where others wait for it (sorted() sees to that).
+std::vector<std::int64_t> all_seeds(const SweepStudy& study) {
+    std::vector<std::int64_t> seeds = study.seeds;
+    for (const StudyArm& arm : study.arms)
+        for (const std::int64_t seed : arm.seeds)
+            if (std::ranges::find(seeds, seed) == seeds.end()) seeds.push_back(seed);
+    return seeds;
+}
+
 std::string SweepRun::name() const { return fmt::format("{}-{}", arm, seed); }
 std::string SweepRun::folder() const { return fmt::format("{}/{}", arm, seed); }
 
@@ -175,7 +174,8 @@ std::optional<std::size_t> find_run(const std::vector<SweepRun>& runs, const std
     return same ? same : first;
 }
 
-std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choices) {
+std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choices,
+                                const FurtherSeeds& further) {
     const Recipe base = base_recipe(study);
     const std::vector<ExpandedArm> arms = expanded_arms(study);
     if (study.tune)
@@ -185,16 +185,21 @@ std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choi
                                         printable(name)));
     std::vector<SweepRun> runs;
     std::vector<bool> used(study.skips.size(), false);
-    for (const std::int64_t seed : seed_order(study, arms))
+    std::vector<std::int64_t> order = all_seeds(study);
+    order.insert(order.end(), further.seeds.begin(), further.seeds.end());
+    for (const std::int64_t seed : order)
         for (const ExpandedArm& arm : arms) {
             const auto seeds = arm_seeds(study, arm.arm);
-            if (std::ranges::find(seeds, seed) == seeds.end()) continue;
+            const bool is_planned = std::ranges::find(seeds, seed) != seeds.end();
+            const bool is_further = std::ranges::find(further.seeds, seed) != further.seeds.end();
+            if (!is_planned && !is_further) continue;
             SettingList choice;
             if (is_tuned(study, arm)) {
                 const auto found = choices.find(arm.arm.name);
                 choice = found != choices.end() ? found->second : first_candidate(study, arm);
             }
             SweepRun run = make_run(study, base, arm, seed, choice, false);
+            if (is_further && !further.wanted(run)) continue;
             bool skipped = false;
             for (std::size_t i = 0; i < study.skips.size(); ++i)
                 if (matches(run, study.skips[i])) skipped = used[i] = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,11 +37,21 @@ struct SweepRun {
 // What tuning found best, per arm.
 using TuneChoices = std::map<std::string, SettingList>;
 
+// Further seeds, for those runs of any arm that `wanted` names.
+struct FurtherSeeds {
+    std::vector<std::int64_t> seeds{};
+    std::function<bool(const SweepRun&)> wanted{};
+};
+
+// Of the study and of its arms.
+std::vector<std::int64_t> all_seeds(const SweepStudy& study);
+
 // Throws Error that names file, line and key for what contradicts itself: unknown keys and recipes,
 // values out of range, keys that have no effect in any run that sets them, arms that need each
 // other in a circle, contrasts and conditions that mean no arm. Of an arm that is tuned and has no
 // choice yet, the first point of the grid stands for it.
-std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choices = {});
+std::vector<SweepRun> plan_runs(const SweepStudy& study, const TuneChoices& choices = {},
+                                const FurtherSeeds& further = {});
 
 // The runs of the tuning that can be known from the scores of those that are finished, by name: of
 // successive halving, the next round too. NaN: it failed.

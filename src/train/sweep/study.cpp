@@ -330,10 +330,11 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
                        const std::map<std::string, std::string>& given) {
     const TomlNode root = parse_toml_tree(text, file);
     const StudyReader reader(file);
-    reader.only(root,
-                {"title", "recipe", "settings", "data", "define", "factors", "together", "skip",
-                 "arm", "seeds", "contrast", "budget_hours", "chance", "allow_unused", "tune"},
-                "");
+    reader.only(
+        root,
+        {"title", "recipe", "settings", "data", "define", "factors", "together", "skip", "arm",
+         "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend", "tune"},
+        "");
     SweepStudy study;
     study.file = file;
     study.name = std::filesystem::path(file).stem().string();
@@ -364,6 +365,7 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
     reader.number(root, "budget_hours", study.budget_hours, 0, "hours from 0");
     reader.number(root, "chance", study.chance, 0, "a score from 0");
     reader.flag(root, "allow_unused", study.allow_unused);
+    reader.flag(root, "extend", study.extend);
     if (const TomlNode* node = reader.find(root, "tune"))
         study.tune = tune_of(reader, reader.table("tune", *node));
     check_arms(reader, study);

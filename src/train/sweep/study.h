@@ -92,6 +92,7 @@ struct SweepStudy {
     std::vector<StudyContrast> contrasts;
     double budget_hours = 0;    // 0: none
     double chance = 0;          // what a score of a run that failed counts as
+    bool extend = false;        // as many seeds again where a contrast is open (extension.h)
     bool allow_unused = false;  // keys that have no effect in any run
     std::optional<StudyTune> tune;
 
