@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "base/display_name.h"
@@ -11,6 +12,7 @@
 #include "cait/error.h"
 #include "data/class_list.h"
 #include "data/levels.h"
+#include "data/split.h"
 
 namespace cait {
 
@@ -25,6 +27,16 @@ const DataSource& find_source(const DatasetUri& uri) {
     throw UsageError(fmt::format("data set {}: unknown scheme; did you mean '{}'? There are {}",
                                  display_name(uri.text), nearest_names(uri.scheme, names, 1)[0],
                                  fmt::join(names, ", ")));
+}
+
+std::int64_t whole_number(const DatasetUri& uri, const char* name, const std::string& text) {
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || value < 1)
+        throw UsageError(fmt::format("{}: {}: expected a whole number from 1, found {}", uri.text,
+                                     name, display_name(text)));
+    return value;
 }
 
 }  // namespace
@@ -62,7 +74,8 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     const DatasetUri uri = parse_dataset_uri(text);
     const DataSource& source = find_source(uri);
     std::vector<std::string> options = source.options;
-    for (const char* common : {"classes", "level", "parents"}) options.emplace_back(common);
+    for (const char* common : {"classes", "level", "parents", "per_class"})
+        options.emplace_back(common);
     uri.check_options(options);
     if (source.needs_path && uri.path.empty())
         throw UsageError(fmt::format("data set {}: expected {}", display_name(text), source.form));
@@ -73,6 +86,9 @@ DatasetPtr open_dataset(std::string_view text, Split hint) {
     DatasetPtr dataset = source.open(uri, split);
     if (const auto table = uri.option("parents"))
         dataset = with_parents(std::move(dataset), *table);
+    // Of its own classes, whatever level is chosen.
+    if (const auto count = uri.option("per_class"))
+        dataset = first_of_each_class(std::move(dataset), whole_number(uri, "per_class", *count));
     if (const auto level = uri.option("level")) dataset = at_level(std::move(dataset), *level);
     check_class_names(dataset->classes(), dataset->source());
     if (const auto file = uri.option("classes"))

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/display_name.h"
 #include "cait/error.h"
 #include "data/formats/csv_reader.h"
 #include "data/levels.h"
@@ -90,6 +91,22 @@ Holdout divided(const DatasetPtr& dataset, const SplitIndices& parts) {
 }
 
 }  // namespace
+
+DatasetPtr first_of_each_class(DatasetPtr dataset, std::int64_t count) {
+    require_one_label(*dataset, "per_class");
+    const std::vector<std::int64_t> labels = labels_of(*dataset);
+    std::vector<std::int64_t> found(dataset->classes().size());
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        if (found[std::size_t(labels[i])]++ < count) kept.push_back(i);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i] < count)
+            throw Error(fmt::format(
+                "{}: per_class: expected at least {} images of class {}, found "
+                "{}",
+                dataset->source(), count, display_name(dataset->classes()[i]), found[i]));
+    return subset(std::move(dataset), std::move(kept));
+}
 
 Holdout hold_out(const DatasetPtr& dataset, double fraction, std::uint64_t seed) {
     return divided(dataset, stratified_split(labels_of(*dataset), fraction, seed));

@@ -24,6 +24,10 @@ struct SplitIndices {
 SplitIndices stratified_split(std::span<const std::int64_t> labels, double fraction,
                               std::uint64_t seed);
 
+// The first `count` images of each class, in the order of the data set. Throws Error that names a
+// class which has fewer.
+DatasetPtr first_of_each_class(DatasetPtr dataset, std::int64_t count);
+
 // Which images are held out is written down, so that a run that goes on never trains on them.
 struct Holdout {
     DatasetPtr kept;

@@ -14,8 +14,7 @@ using ::testing::IsEmpty;
 TEST(Levels, OfATableAreItsColumns) {
     const TemporaryFolder folder;
     for (const char* name : {"a", "b", "c"}) put_image(folder / (std::string(name) + ".png"));
-    put(folder / "t.csv",
-        "path,fine,coarse,super\na.png,10,1,0\nb.png,2,0,0\nc.png,7,1,0\n");
+    put(folder / "t.csv", "path,fine,coarse,super\na.png,10,1,0\nb.png,2,0,0\nc.png,7,1,0\n");
     const std::string uri = "csv:" + (folder / "t.csv").string();
     const DatasetPtr all = open_dataset(uri + "?levels=super,coarse,fine");
     EXPECT_THAT(all->levels(), ElementsAre("super", "coarse", "fine"));
@@ -25,8 +24,7 @@ TEST(Levels, OfATableAreItsColumns) {
     EXPECT_THAT(coarse->classes(), ElementsAre("0", "1"));
     EXPECT_THAT(labels_of(*coarse), ElementsAre(1, 0, 1));
     EXPECT_THAT(coarse->levels(), ElementsAre("super", "coarse", "fine"));  // all are still there
-    EXPECT_THAT(open_dataset(uri + "?levels=coarse,fine&label=super")->classes(),
-                ElementsAre("0"));
+    EXPECT_THAT(open_dataset(uri + "?levels=coarse,fine&label=super")->classes(), ElementsAre("0"));
     EXPECT_THAT(open_dataset(uri + "?label=fine")->levels(), IsEmpty());
     EXPECT_THAT(error_of([&] { open_dataset(uri + "?levels=coarse,genus"); }),
                 HasSubstr("expected a column 'genus'"));
@@ -39,12 +37,38 @@ TEST(Levels, OfATableAreItsColumns) {
                 HasSubstr("t.csv:2: the coarse is empty"));
 }
 
+TEST(PerClass, TheFirstImagesOfEachOwnClassAreKept) {
+    const TemporaryFolder folder;
+    for (const char* name : {"a", "b", "c", "d", "e", "f"})
+        put_image(folder / (std::string(name) + ".png"));
+    put(folder / "t.csv",
+        "path,fine,coarse\na.png,x,k\nb.png,x,k\nc.png,y,k\nd.png,x,k\ne.png,z,l\nf.png,y,k\n");
+    const std::string uri = "csv:" + (folder / "t.csv").string() + "?levels=coarse,fine";
+    const auto files = [](const Dataset& dataset) {
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < dataset.size(); ++i)
+            names.push_back(dataset.file(i)->filename().string());
+        return names;
+    };
+    EXPECT_THAT(files(*open_dataset(uri + "&per_class=1")), ElementsAre("a.png", "c.png", "e.png"));
+    // By the fine classes, labelled by the coarse ones.
+    const DatasetPtr coarse = open_dataset(uri + "&level=coarse&per_class=1");
+    EXPECT_THAT(files(*coarse), ElementsAre("a.png", "c.png", "e.png"));
+    EXPECT_THAT(labels_of(*coarse), ElementsAre(0, 0, 1));
+    EXPECT_THAT(coarse->level("fine").labels, ElementsAre(0, 1, 2));
+    EXPECT_THAT(error_of([&] { open_dataset(uri + "&per_class=2"); }),
+                HasSubstr("per_class: expected at least 2 images of class 'z', found 1"));
+    for (const char* bad : {"0", "-1", "two", "1x"})
+        EXPECT_THAT(error_of([&] { open_dataset(uri + "&per_class=" + bad); }),
+                    HasSubstr("per_class: expected a whole number from 1"));
+}
+
 class Parents : public testing::Test {
 protected:
     Parents() { put_class_folders(folder_ / "set", 3, 2); }
     std::string uri(const std::string& more = "") const {
-        return "folder:" + (folder_ / "set").string() + "?parents=" +
-               (folder_ / "p.csv").string() + more;
+        return "folder:" + (folder_ / "set").string() + "?parents=" + (folder_ / "p.csv").string() +
+               more;
     }
     std::string message(const std::string& table) const {
         put(folder_ / "p.csv", table);
@@ -54,8 +78,9 @@ protected:
 };
 
 TEST_F(Parents, GiveLevelsToAnyDataSet) {
-    put(folder_ / "p.csv", "class,group,kind\nclass0,g1,all\nclass1,g0,all\nclass2,g1,all\n"
-                           "elsewhere,g7,all\n");
+    put(folder_ / "p.csv",
+        "class,group,kind\nclass0,g1,all\nclass1,g0,all\nclass2,g1,all\n"
+        "elsewhere,g7,all\n");
     const DatasetPtr dataset = open_dataset(uri());
     EXPECT_THAT(dataset->levels(), ElementsAre("kind", "group", "class"));  // coarsest first
     EXPECT_THAT(dataset->classes(), ElementsAre("class0", "class1", "class2"));
