@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "find_weights.h"
 #include "model_arguments.h"
 #include "output.h"
 #include "progress.h"
@@ -19,28 +20,6 @@ namespace cait::app {
 namespace {
 
 constexpr int kMostSeeds = 10'000;
-
-// The files behind the weights and the teacher, each of which may be a run or published.
-void find_files(SettingList& settings, const Recipe& recipe, std::vector<std::string>& notes) {
-    const auto last = [&](std::string_view key, std::string value) {
-        for (const auto& setting : settings)
-            if (setting.first == key) value = setting.second;
-        return value;
-    };
-    ResolveOptions options;
-    options.note = [&](const std::string& text) { notes.push_back(text); };
-    options.fetching = byte_progress;
-    const auto file = [&](const std::string& text, const std::string& model) {
-        return resolve_weights(text, model, options).string();
-    };
-    const std::string model = last("model.name", recipe.model.name);
-    const std::string teacher = last("distill.teacher", recipe.distill.teacher);
-    for (auto& [key, value] : settings) {
-        if (key == "model.weights" || key == "model.scales") value = file(value, model);
-        if (key == "clusters.weights" || key == "distill.teacher") value = file(value, "");
-        if (key == "distill.weights") value = file(value, teacher);
-    }
-}
 
 // Of a study that goes on without a word about how many; 0 for another folder.
 int seeds_of(const FolderPtr& folder) {
@@ -89,7 +68,10 @@ TrainArguments resolve(const TrainWords& words) {
     if (result.folder.empty()) result.folder = free_folder(words.recipe);
     const Recipe file = result.recipe;
     SettingList settings = words.settings;
-    find_files(settings, result.recipe, result.notes);
+    ResolveOptions resolving;
+    resolving.note = [&](const std::string& text) { result.notes.push_back(text); };
+    resolving.fetching = byte_progress;
+    find_weights(result.recipe, own, settings, resolving);
     for (std::string& note : set_recipe_values(result.recipe, settings))
         result.notes.push_back(std::move(note));
     check(result.recipe);

@@ -317,12 +317,77 @@ TEST_F(TrainRun, DivergenceStopsTheRunAndIsNotSaved) {
     weights["head.weight"] = head;
     model.with_weights(weights).save(path("huge.safetensors"));
     const Finished run = cait(recipe("other", {"--weights", path("huge.safetensors")}));
-    EXPECT_EQ(run.status, 1);
+    EXPECT_EQ(run.status, 3);
     EXPECT_THAT(run.err, HasSubstr("step 1: not taken"));
     EXPECT_THAT(run.err, HasSubstr("stopped at step 3"));
     // The op and the line of the model where numbers first went wrong.
     EXPECT_THAT(run.err,
                 testing::ContainsRegex("first in head.linear \\(src/models/cait.cpp:[0-9]+\\)"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "state.safetensors"));
+    EXPECT_THAT(read(path("other/metrics.jsonl")), HasSubstr("\"kind\":\"diverged\""));
+}
+
+TEST_F(TrainRun, AFileNamesTheRunAndTheEpochThatItStartsFrom) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const auto print = [&](const std::string& model, const Words& more = {}) {
+        write("mine.toml", "base = \"small\"\n[model]\n" + model);
+        Words words{"train", path("mine.toml"), "--print", "--data", "folder:" + path("train")};
+        words.insert(words.end(), more.begin(), more.end());
+        return cait(words);
+    };
+    const std::string run = "weights = \"" + path("run") + "\"\n";
+    const Finished best = print(run);
+    ASSERT_EQ(best.status, 0) << best.err;
+    EXPECT_THAT(best.out, HasSubstr("\nweights = \"" + path("run/best.safetensors") + "\"\n"));
+    EXPECT_THAT(best.out, HasSubstr("\nweights_epoch = \"best\"\n"));
+    EXPECT_THAT(best.err, HasSubstr("is the best epoch, chosen on the validation data"));
+    const Finished last = print(run + "weights_epoch = \"last\"\n");
+    EXPECT_THAT(last.out, HasSubstr("\nweights = \"" + path("run/last.safetensors") + "\"\n"));
+    EXPECT_THAT(last.out, HasSubstr("\nweights_epoch = \"last\"\n"));
+    const Finished average = print(run, {"--set", "model.weights_epoch=last_ema"});
+    EXPECT_THAT(average.out, HasSubstr(path("run/last_ema.safetensors")));
+    EXPECT_THAT(print("", {"--weights", path("run:last")}).out,
+                HasSubstr("\nweights_epoch = \"last\"\n"));
+
+    const std::string file = "weights = \"" + path("run/last.safetensors") + "\"\n";
+    EXPECT_EQ(print(file + "weights_epoch = \"last\"\n").status, 0);  // as recipe.toml has it
+    expect_refused(
+        print(file + "weights_epoch = \"best\"\n"), 2,
+        {"model.weights_epoch: has no effect: it is read only with the folder of a run"});
+    expect_refused(print("", {"--set", "model.weights_epoch=last"}), 2,
+                   {"model.weights_epoch: has no effect: it is read only with model.weights"});
+    expect_refused(print("weights = \"" + path("run:last") + "\"\nweights_epoch = \"best\"\n"), 2,
+                   {"model.weights_epoch: expected last, as model.weights says, found 'best'"});
+    // What the file says of the model beside its weights stays.
+    EXPECT_THAT(print(run + "drop_path = 0.25\n").out, HasSubstr("\ndrop_path = 0.25\n"));
+    const Finished trained =
+        cait({"train", path("mine.toml"), "--data", "folder:" + path("train"), "--val", "none",
+              "--out", path("second"), "--epochs", "1", "--batch", "8"});
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    EXPECT_EQ(cait({"train", "--resume", path("second")}).status, 0);
+}
+
+// The head is large and its products are finite, until a step has made what it multiplies as large.
+TEST_F(TrainRun, AValidationThatMeetsNaNIsADivergence) {
+    ASSERT_EQ(cait(recipe("run", {"--epochs", "1"})).status, 0);
+    const Model model = Model::load(path("run/last.safetensors"));
+    std::map<std::string, Tensor> weights = model.weights();
+    Tensor head = Tensor::zeros(DType::f32, weights.at("head.weight").shape());
+    std::size_t i = 0;  // [3, 16]
+    for (float& value : head.mutable_floats()) {
+        value = (i / 16 + i % 16) % 2 == 0 ? 1e30F : -1e30F;
+        ++i;
+    }
+    weights["head.weight"] = head;
+    model.with_weights(weights).save(path("large.safetensors"));
+    Words words = recipe("other", {"--weights", path("large.safetensors"), "--batch", "48"});
+    for (const char* setting : {"optim.name=sgd", "optim.lr=1", "optim.lr_batch=0",
+                                "optim.clip=none", "train.ema=0", "train.precision=fp32"})
+        words.insert(words.end(), {"--set", setting});
+    const Finished run = cait(words);
+    EXPECT_EQ(run.status, 3) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("stopped at the validation after epoch 1: image"));
+    EXPECT_THAT(run.err, HasSubstr("expected a finite number"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "state.safetensors"));
     EXPECT_THAT(read(path("other/metrics.jsonl")), HasSubstr("\"kind\":\"diverged\""));
 }

@@ -18,7 +18,8 @@ namespace cait {
 // [model]: every other key of the table is a setting of the model itself (docs/models.md).
 struct ModelPart {
     std::string name = "cait_xxs24_224";
-    std::string weights;  // a file to start from; empty: fresh weights
+    std::string weights;                 // a file to start from; empty: fresh weights
+    std::string weights_epoch = "auto";  // of a run: best, last, last_ema; auto: best, or else last
     bool prefer_ema = false;
     std::string scales;  // a model file whose branch weights are taken and kept; empty: they learn
     bool expects_weights = false;  // a recipe for fine-tuning: a run without weights says so

@@ -26,7 +26,10 @@ void bind_model(Settings& s, ModelPart& p) {
                   p.name = text;
               },
               Settings::Kind::text, "text"});
-    bind_text(s, "model.weights", p.weights, "a file to start from; empty: fresh weights");
+    bind_text(s, "model.weights", p.weights,
+              "a file to start from, the folder of a run, or official; empty: fresh weights");
+    s.word("model.weights_epoch", p.weights_epoch, {"auto", "best", "last", "last_ema"},
+           "which weights of a run; auto: the best, or the last where there are no best");
     s.flag("model.prefer_ema", p.prefer_ema, "start from the averaged weights of that file");
     bind_text(s, "model.scales", p.scales,
               "a model file whose weights of the residual branches (LayerScale) are taken and do "

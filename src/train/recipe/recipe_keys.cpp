@@ -149,9 +149,9 @@ bool ModelPart::operator==(const ModelPart& other) const {
         std::ranges::sort(list);
         return list;
     };
-    return std::tie(name, weights, prefer_ema, scales, expects_weights) ==
-               std::tie(other.name, other.weights, other.prefer_ema, other.scales,
-                        other.expects_weights) &&
+    return std::tie(name, weights, weights_epoch, prefer_ema, scales, expects_weights) ==
+               std::tie(other.name, other.weights, other.weights_epoch, other.prefer_ema,
+                        other.scales, other.expects_weights) &&
            sorted(settings) == sorted(other.settings);
 }
 

@@ -21,6 +21,9 @@ bool crops_several(const Recipe& r) { return r.views.name == ViewsKind::multi_cr
 
 const std::vector<ReadRule>& data_rules() {
     static const std::vector<ReadRule> kRules = {
+        {{"model.weights_epoch"},
+         [](const Recipe& r) { return !r.model.weights.empty(); },
+         "model.weights"},
         {{"model.prefer_ema"},
          [](const Recipe& r) { return !r.model.prefer_ema || !r.model.weights.empty(); },
          "model.weights"},
