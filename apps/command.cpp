@@ -46,9 +46,15 @@ void ModelOptions::add_to(CLI::App& command, bool with_weights) {
     add_repeatable(command, "--set", set,
                    "Change a setting, e.g. model.classes=10; may be repeated")
         ->type_name("model.KEY=VALUE");
+    add_allow_unused(command, allow_unused);
     if (!with_weights) return;
     command.add_flag("--ema", prefer_ema, "Use the averaged weights of a checkpoint with both");
     command.add_flag("--allow-non-finite", allow_non_finite, "Accept NaN and infinite weights");
+}
+
+void add_allow_unused(CLI::App& command, bool& allowed) {
+    command.add_flag("--allow-unused", allowed,
+                     "Accept settings that have no effect; otherwise an error names them");
 }
 
 void ModelOptions::add_fresh_head_to(CLI::App& command) {
@@ -76,6 +82,7 @@ ModelWords ModelOptions::words(const std::string& weights, const std::string& cl
     return {.weights = weights,
             .model = model,
             .settings = settings(),
+            .allow_unused = allow_unused,
             .image_size = preparation.image_size,
             .classes = classes,
             .preparation = preparation.change(),

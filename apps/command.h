@@ -25,13 +25,14 @@ CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
 void add_recipe_settings(CLI::App& command, std::vector<std::string>& set);
 SettingList recipe_settings(const std::vector<std::string>& set);  // throws UsageError without '='
 
-// --model, --set and, where weights are read, --ema and --allow-non-finite.
+// --model, --set, --allow-unused and, where weights are read, --ema and --allow-non-finite.
 struct ModelOptions {
     std::string model;
     std::vector<std::string> set;
     bool prefer_ema = false;
     bool allow_non_finite = false;
     bool allow_fresh_head = false;
+    bool allow_unused = false;  // settings that nothing reads
     PreparationOptions preparation;
 
     void add_to(CLI::App& command, bool with_weights);
@@ -42,6 +43,8 @@ struct ModelOptions {
     // With these weights, as find_model() takes them.
     ModelWords words(const std::string& weights, const std::string& classes = "") const;
 };
+
+void add_allow_unused(CLI::App& command, bool& allowed);
 
 // Before hours of work: throws Error unless a file of this name can be written. Leaves nothing
 // behind.

@@ -68,7 +68,9 @@ void run(const ConvertArguments& arguments) {
     if (!arguments.output.ends_with(".safetensors"))
         throw UsageError(fmt::format("{}: expected an output name that ends with .safetensors",
                                      arguments.output));
-    const FoundModel found = find_model(arguments.model.words(arguments.input, arguments.classes));
+    ModelWords words = arguments.model.words(arguments.input, arguments.classes);
+    words.keeps_settings = true;
+    const FoundModel found = find_model(words);
     const std::string& input = found.file;
     std::vector<NamedTensor> tensors;
     std::map<std::string, std::string> metadata;

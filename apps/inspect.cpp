@@ -7,6 +7,7 @@
 #include "graph/passes.h"
 #include "inspect_summary.h"
 #include "model_arguments.h"
+#include "models/setting_facts.h"
 #include "output.h"
 #include "weights/verify_weights.h"
 #include "weights/weight_file.h"
@@ -47,11 +48,14 @@ void print_tensors(const WeightFile& file) {
 // By --model, or by what the file says.
 ModelSpec model_of(const InspectArguments& arguments, const std::string& path) {
     const SettingList settings = arguments.model.settings();
-    if (!path.empty())
-        return describe(open_weights(path), path, arguments.model.model, settings).spec;
-    if (arguments.model.model.empty())
+    if (path.empty() && arguments.model.model.empty())
         throw UsageError("--graph: expected a FILE that says its model, or --model NAME");
-    return configure(arguments.model.model, settings);
+    ModelSpec spec = path.empty()
+                         ? configure(arguments.model.model, settings)
+                         : describe(open_weights(path), path, arguments.model.model, settings).spec;
+    if (!arguments.model.allow_unused)
+        refuse_unused_settings(spec, settings, {.trains = !arguments.graph || arguments.training});
+    return spec;
 }
 
 void inspect_graph(const InspectArguments& arguments, const std::string& path) {
@@ -76,7 +80,9 @@ void check_fit(FoundModel found) {
 void run(const InspectArguments& arguments) {
     if (arguments.file.empty() && !arguments.graph)
         throw UsageError("inspect: expected a FILE, or --graph with --model NAME");
-    const FoundModel found = find_model(arguments.model.words(arguments.file));
+    ModelWords words = arguments.model.words(arguments.file);
+    words.keeps_settings = true;
+    const FoundModel found = find_model(words);
     const std::string& path = found.file;
     print_notes(found.notes);
     enter_sandbox_for({});
@@ -87,7 +93,8 @@ void run(const InspectArguments& arguments) {
         print_error("{}\n", checked == 0 ? "the file carries no checksums"
                                          : fmt::format("all {} checksums are right", checked));
     }
-    if (!arguments.model.model.empty()) check_fit(found);  // a misfit is all that is said
+    if (!arguments.model.model.empty()) check_fit(found);         // a misfit is all that is said
+    if (!arguments.model.set.empty()) model_of(arguments, path);  // settings without effect
     const FileSummary summary =
         summarise(file, path, arguments.model.model, arguments.model.settings());
     if (arguments.json) {

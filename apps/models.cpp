@@ -19,6 +19,7 @@ struct ModelsArguments {
     std::vector<std::string> set;
     bool json = false;
     bool print = false;
+    bool allow_unused = false;
 };
 
 nlohmann::json to_json(const ModelInfo& m) {
@@ -67,6 +68,7 @@ void print_settings(const ModelsArguments& arguments, const SettingList& setting
                         arguments.filters.size()));
     const std::string& name = arguments.filters[0];
     const ModelSpec spec = configure(name, settings);
+    if (!arguments.allow_unused) refuse_unused_settings(spec, settings, {.trains = true});
     print_out("[model]\nname = {}\n", toml_quoted(name));
     for (const SettingFacts& facts : setting_facts(spec)) {
         const std::string& expected = facts.expected;
@@ -79,8 +81,16 @@ void print_settings(const ModelsArguments& arguments, const SettingList& setting
 void run(const ModelsArguments& arguments) {
     ModelOptions options;
     options.set = arguments.set;
-    if (arguments.print) return print_settings(arguments, options.settings());
-    std::vector<ModelInfo> models = list_models(arguments.filters, options.settings());
+    const SettingList settings = options.settings();
+    if (arguments.print) return print_settings(arguments, settings);
+    std::vector<ModelInfo> models = list_models(arguments.filters, settings);
+    if (!arguments.allow_unused && !settings.empty()) {
+        std::vector<ModelSpec> specs;
+        for (const ModelInfo& model : models) specs.push_back(configure(model.name, settings));
+        std::vector<const ModelSpec*> listed;
+        for (const ModelSpec& spec : specs) listed.push_back(&spec);
+        refuse_unused_settings(listed, settings, {.trains = true});
+    }
     if (!arguments.json) return print_table(models);
     nlohmann::json list = nlohmann::json::array();
     for (const ModelInfo& model : models) list.push_back(to_json(model));
@@ -98,6 +108,7 @@ void add_models(CLI::App& command, const Invocation&) {
     add_repeatable(command, "--set", arguments->set,
                    "Costs with a setting changed, for all listed models; may be repeated")
         ->type_name("model.KEY=VALUE");
+    add_allow_unused(command, arguments->allow_unused);
     command.add_flag("--print", arguments->print,
                      "Show all settings of one model, as a recipe has them, and stop");
     add_json_flag(command, arguments->json, "Print a JSON list");

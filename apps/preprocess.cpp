@@ -9,6 +9,7 @@
 #include "input_files.h"
 #include "model_arguments.h"
 #include "models/describe.h"
+#include "models/setting_facts.h"
 #include "progress.h"
 #include "weights/npy.h"
 
@@ -32,6 +33,7 @@ Preparer preparer_for(const PreprocessArguments& arguments, const FoundModel& fo
     Description described = file.empty()
                                 ? describe(words.model, settings)
                                 : describe(open_weights(file), file, words.model, settings);
+    if (!words.allow_unused) refuse_unused_settings(described.spec, words.settings, {});
     described.preprocessing = words.preparation.applied_to(described.preprocessing);
     if (!file.empty() && !described.facts.preprocessing)
         if (const auto note =

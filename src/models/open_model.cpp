@@ -8,6 +8,7 @@
 #include "data/class_list.h"
 #include "data/imagenet_classes.h"
 #include "models/catalogue.h"
+#include "models/setting_facts.h"
 #include "system/open_file.h"
 #include "weights/weight_file.h"
 
@@ -49,6 +50,21 @@ void prepare_images(OpenedModel& opened) {
         opened.notes.push_back(std::move(*note));
 }
 
+// Files that name their models do not take settings that were meant for others.
+void refuse_ignored_settings(const std::vector<FoundModel>& found,
+                             const std::vector<OpenedModel>& models) {
+    const FoundModel* given = nullptr;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!models[i].source.words.settings.empty()) return;
+        if (!found[i].words.settings.empty() && !found[i].words.allow_unused) given = &found[i];
+    }
+    if (given != nullptr)
+        throw UsageError(
+            fmt::format("model.{}: has no effect: every file names its own model and settings "
+                        "(leave it out, or add --allow-unused)",
+                        given->words.settings.front().first));
+}
+
 }  // namespace
 
 SettingList ModelWords::all_settings() const {
@@ -79,6 +95,10 @@ OpenedModel open_model(const FoundModel& found) {
     Model model = source.file.empty()
                       ? Model::create(words.model, words.all_settings(), words.load.seed)
                       : Model::load(source.file, words.model, words.all_settings(), words.load);
+    if (!words.allow_unused)
+        refuse_unused_settings(model.spec(), words.settings,
+                               {.trains = words.keeps_settings,
+                                .loads = !source.file.empty() && !words.keeps_settings});
     std::vector<std::string> notes = source.notes;
     for (const std::string& note : model.notes())
         notes.push_back(fmt::format("{}: {}", source.file, note));
@@ -98,6 +118,7 @@ std::vector<OpenedModel> open_models(const std::vector<FoundModel>& found) {
         models.push_back(open_model(one));
         labels.push_back(models.back().label);
     }
+    refuse_ignored_settings(found, models);
     const std::vector<std::string> unique = unique_labels(found);
     for (std::size_t i = 0; i < models.size(); ++i)
         if (std::ranges::count(labels, labels[i]) > 1) models[i].label = unique[i];

@@ -18,6 +18,8 @@ struct ModelWords {
     std::string weights{};
     std::string model{};  // a name of the catalogue; empty: the file names it
     SettingList settings{};
+    bool allow_unused = false;    // settings that nothing reads; otherwise they are refused
+    bool keeps_settings = false;  // in a file, for a later training too
     std::string image_size{};  // in place of the file's or the preset's, whatever decides the rest
     bool file_decides =
         false;              // model and settings are only for a file that does not name its model
@@ -48,11 +50,13 @@ struct OpenedModel {
 // Published weights are fetched into the cache; `fetching` as in ResolveOptions.
 FoundModel find_model(ModelWords words, const decltype(ResolveOptions::fetching)& fetching);
 
-// Throws Error for a file that cannot be used, and unless a file of class names has one for each.
+// Throws Error for a file that cannot be used, and unless a file of class names has one for each;
+// UsageError for settings that have no effect.
 OpenedModel open_model(const FoundModel& found);
 inline OpenedModel open_model(const ModelWords& words) { return open_model(find_model(words, {})); }
 
-// Labels are unique: models that share one are labelled by their files.
+// Labels are unique: models that share one are labelled by their files. Throws UsageError for
+// settings that no model takes, since every file names its own.
 std::vector<OpenedModel> open_models(const std::vector<FoundModel>& found);
 
 // The given labels, together with the file where several share one; otherwise the files' names.

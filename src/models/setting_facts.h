@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cait/settings.h"
+
 namespace cait {
 
 struct ModelSpec;
@@ -18,5 +20,20 @@ struct SettingFacts {
 
 // In the order in which the family declares them.
 std::vector<SettingFacts> setting_facts(const ModelSpec& spec);
+
+// Whether it is dropout or stochastic depth, which only training has, and not switched off.
+bool drops(const SettingFacts& setting);
+
+// What is done with a model besides recording it.
+struct SettingUse {
+    bool trains = false;  // now, or later by somebody who reads the settings from a file
+    bool loads = false;   // weights, so that initial values mean nothing
+};
+
+// Throws UsageError that names those of a user's own settings which nothing reads, and why.
+void refuse_unused_settings(const ModelSpec& spec, const SettingList& own, const SettingUse& use);
+// The same of settings for several models: one that some of them reads has an effect.
+void refuse_unused_settings(const std::vector<const ModelSpec*>& specs, const SettingList& own,
+                            const SettingUse& use);
 
 }  // namespace cait

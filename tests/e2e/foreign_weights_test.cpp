@@ -120,6 +120,16 @@ TEST_F(ForeignWeights, ArePreparedAsTheCommandLineSaysOrANoteTellsWhatIsAssumed)
               answer({"--mean", "0.5", "--std", "0.5,0.5,0.5"}));
     EXPECT_THAT(cait(Words{"predict", photo_, "--preparation", "none"} + model).err,
                 Not(HasSubstr("does not say how")));
+    // So do the other commands that look at images.
+    const auto loss = [&](const Words& more) {
+        return json(Words{"eval", "--data", "folder:" + path("set")} + model + more)["loss"];
+    };
+    EXPECT_NE(loss({}), loss({"--preparation", "none"}));
+    const auto features = [&](const Words& more) {
+        EXPECT_EQ(cait(Words{"embed", photo_, "--output", path("f.npy")} + model + more).status, 0);
+        return read(path("f.npy"));
+    };
+    EXPECT_NE(features({}), features({"--preparation", "none"}));
     // convert writes it into the file.
     ASSERT_EQ(cait(Words{"convert", file, path("o.safetensors"), "--mean", "0", "--std", "1",
                          "--crop-ratio", "1", "--interpolation", "bilinear"} +

@@ -16,8 +16,7 @@ namespace {
 
 // What the recipe itself makes of a setting that its model would read.
 std::string unread_in_recipe(const Recipe& recipe, const SettingFacts& setting) {
-    const bool drops = setting.name.find("drop") != std::string::npos && setting.value != "0";
-    if (recipe.train.mode == "eval" && drops) return "train.mode=train";
+    if (recipe.train.mode == "eval" && drops(setting)) return "train.mode=train";
     if (!recipe.model.weights.empty() && setting.name == "residual_init")
         return "fresh weights, without model.weights";
     return {};
