@@ -15,12 +15,12 @@ TEST(RunLock, OneProcessAtATime) {
     const TemporaryFolder folder;
     const FolderPtr locks = Folder::make(folder / "locks");
     {
-        const auto mine = try_lock(locks, "a-1");
+        const auto mine = cait::try_lock(locks, "a-1");
         ASSERT_TRUE(mine);
-        EXPECT_FALSE(try_lock(locks, "a-1"));
-        EXPECT_TRUE(try_lock(locks, "a-2"));
+        EXPECT_FALSE(cait::try_lock(locks, "a-1"));
+        EXPECT_TRUE(cait::try_lock(locks, "a-2"));
     }
-    EXPECT_TRUE(try_lock(locks, "a-1"));
+    EXPECT_TRUE(cait::try_lock(locks, "a-1"));
 }
 
 // Its lock of the sweep may be given up before that of the run: a process ends by and by.
