@@ -25,7 +25,7 @@ struct HeadConfig {
     bool norm_last_layer = true;    // dino: the last layer's gains stay at 1
     std::int64_t classifier = 0;    // width of the classifier's hidden layer; 0: it is linear
 
-    DenseConfig dense;  // of a kind that answers for every pixel
+    DenseConfig dense = {};  // of a kind that answers for every pixel
 
     // Whether the model answers for every pixel; its class head is then left out.
     bool is_dense() const { return kind == HeadKind::upernet || kind == HeadKind::linear_map; }
