@@ -17,6 +17,13 @@ namespace cait {
 
 namespace {
 
+double epochs_of(const Recipe& recipe) { return recipe.schedule.epochs + recipe.schedule.cooldown; }
+
+ReportFact length_of(const Recipe& recipe) {
+    if (recipe.train.steps > 0) return {"steps", fmt::format("{}", recipe.train.steps)};
+    return {"epochs", fmt::format("{:g}", epochs_of(recipe))};
+}
+
 std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
                                  const TrainingData& data) {
     const ModelInfo info = model.info();
@@ -25,10 +32,7 @@ std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
             {"image size", fmt::format("{}x{}", info.image_height, info.image_width)},
             {"training data", fmt::format("{}, {} images", recipe.data.train, data.train->size())},
             {"validation data", data.val_text},
-            recipe.train.steps > 0
-                ? ReportFact{"steps", fmt::format("{}", recipe.train.steps)}
-                : ReportFact{"epochs",
-                             fmt::format("{:g}", recipe.schedule.epochs + recipe.schedule.cooldown)},
+            length_of(recipe),
             {"batch", recipe.optim.accumulate > 1 ? fmt::format("{} in {} parts", recipe.data.batch,
                                                                 recipe.optim.accumulate)
                                                   : fmt::format("{}", recipe.data.batch)},
@@ -37,8 +41,11 @@ std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
             {"machine", machine_line()}};
 }
 
-// "final epoch (10 of 10)", and while the run goes on "latest epoch (3 of 10)".
-std::string latest_text(const EpochScores& scores, double epochs) {
+// "final epoch (10 of 10)", and while the run goes on "latest epoch (3 of 10)". A run whose length
+// is in steps does not count its epochs.
+std::string latest_text(const EpochScores& scores, const Recipe& recipe) {
+    if (recipe.train.steps > 0) return fmt::format("latest epoch ({:g})", scores.epoch);
+    const double epochs = epochs_of(recipe);
     return fmt::format("{} epoch ({:g} of {:g})", scores.epoch < epochs ? "latest" : "final",
                        scores.epoch, epochs);
 }
@@ -46,9 +53,8 @@ std::string latest_text(const EpochScores& scores, double epochs) {
 void add_results(const Recipe& recipe, const TrainingData& used, ReportData& data) {
     const RunResults results = run_results(data.records, recipe.save.best);
     if (!results.final_epoch) return;
-    const double epochs = recipe.schedule.epochs + recipe.schedule.cooldown;
     const bool shows_ema = results.final_ema && is_of_average(recipe.save.best);
-    const std::string latest = latest_text(*results.final_epoch, epochs);
+    const std::string latest = latest_text(*results.final_epoch, recipe);
     const auto add = [&](std::string name, const EpochScores& scores) {
         data.epochs.push_back({std::move(name), scores.scores});
     };
