@@ -28,7 +28,7 @@ constexpr MeasureRow kMeasures[] = {
      [](const Task& task, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<MultiLabelMetrics>(classes, task);
      }},
-    {"segment", [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
+    {kSegment, [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<SegmentationScores>(classes);
      }}};
 

@@ -6,6 +6,7 @@
 
 #include "cait/model.h"
 #include "image/ops/crop.h"
+#include "models/task.h"
 
 namespace cait {
 
@@ -16,6 +17,6 @@ struct SegmentClasses {
 
 SegmentClasses segment_classes(const Model& model, std::size_t count);
 
-inline bool segments(const Model& model) { return model.task().name == "segment"; }
+inline bool segments(const Model& model) { return model.task().name == kSegment; }
 
 }  // namespace cait

@@ -55,8 +55,7 @@ SessionOptions session_for(SessionOptions session, const SegmentOptions& options
 
 SegmentNetwork SegmentNetwork::of(const Model& model) {
     const ModelSpec& spec = model.spec();
-    const std::string tap(kSegmentationTap);
-    if (!offered_taps(spec).contains(tap))
+    if (!spec.head.is_dense())
         throw UsageError(
             fmt::format("{}: expected a model that segments, found one without a "
                         "dense head",
@@ -65,12 +64,11 @@ SegmentNetwork SegmentNetwork::of(const Model& model) {
     if (common.channels != 3)
         throw UsageError(fmt::format("{}: expected a model for images of 3 channels, found {}",
                                      spec.name, common.channels));
-    const Graph graph = record(spec, {.taps = {tap}});
+    const Graph graph = record(spec);
     SegmentNetwork network{.size = common.image_size,
                            .multiple = {1, 1},
-                           .classes = 0,
+                           .classes = std::size_t(spec.head.dense.classes),
                            .preprocessing = model.preprocessing()};
-    network.classes = std::size_t(graph.node(graph.outputs.at(tap)).shape[1]);
     // Convolutions alone take sides of any length.
     if (const Grid grid = graph.patch_grid; spec.settings().contains("patch") && grid.count() > 0)
         network.multiple = {common.image_size.height / grid.height,

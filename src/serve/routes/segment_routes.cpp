@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-enum class SegmentForm { labels, overlay, json };
+enum class SegmentForm { labels, overlay, areas };
 
 ServedModelPtr segment_model(Service& service, const Parameters& parameters) {
     const std::string* name = parameters.find("model");
@@ -40,13 +40,13 @@ SegmentForm segment_form(const Request& request) {
     if (const std::string* as = request.parameters().find("as"); as != nullptr) {
         if (*as == "labels") return SegmentForm::labels;
         if (*as == "overlay") return SegmentForm::overlay;
-        if (*as == "json") return SegmentForm::json;
+        if (*as == "json") return SegmentForm::areas;
         throw HttpError(400, "as: expected labels, overlay or json");
     }
     const std::string* accept = request.field("accept");
     const bool image = accept != nullptr && (accept->find("image/png") != std::string::npos ||
                                              accept->find("image/*") != std::string::npos);
-    return image ? SegmentForm::labels : SegmentForm::json;
+    return image ? SegmentForm::labels : SegmentForm::areas;
 }
 
 Response png_response(const std::vector<std::byte>& png) {
@@ -86,7 +86,7 @@ std::uint64_t segment_bytes(Extent size, SegmentForm form) {
     constexpr std::uint64_t kHead = 65'536;
     switch (form) {
         case SegmentForm::labels: return kHead + 3 * pixels;
-        case SegmentForm::json: return kHead + 5 * pixels;
+        case SegmentForm::areas: return kHead + 5 * pixels;
         case SegmentForm::overlay: break;
     }
     return kHead + 11 * pixels;
@@ -95,9 +95,9 @@ std::uint64_t segment_bytes(Extent size, SegmentForm form) {
 // Of these, what goes to the client.
 std::uint64_t segment_answer(Extent size, SegmentForm form) {
     const std::uint64_t pixels = std::uint64_t(size.width) * std::uint64_t(size.height);
-    return form == SegmentForm::labels ? pixels
-           : form == SegmentForm::json ? 4 * pixels / 3
-                                       : 3 * pixels;
+    return form == SegmentForm::labels  ? pixels
+           : form == SegmentForm::areas ? 4 * pixels / 3
+                                        : 3 * pixels;
 }
 
 void segment(Service& service, Call call) {
@@ -134,7 +134,7 @@ void segment(Service& service, Call call) {
                     case SegmentForm::overlay:
                         return png_response(encode_png(
                             label_overlay(*photo, found.labels.values, classes.colours)));
-                    case SegmentForm::json: break;
+                    case SegmentForm::areas: break;
                 }
                 return json_response(segments_json(classes, found));
             };
