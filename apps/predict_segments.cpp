@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 
 #include "data/formats/csv_reader.h"

@@ -113,7 +113,7 @@ TEST(LabelMapCrops, AgreeWithTheImages) {
             const Geometry geometry = TrainTransform(settings).apply(image, key, workspace, pixels);
             Targets targets;
             target->prepare(1, targets);
-            target->write({*images, key, image, geometry}, 0, targets);
+            target->write({*images, key, image, geometry, {}}, 0, targets);
             const at::Tensor tokens =
                 map_targets(to_torch(targets.at(kLabelMaps)), shape, kTokens, 3, 0).tokens[0];
             const at::Tensor places =
@@ -164,7 +164,7 @@ protected:
         const SampleKey key{.seed = 1, .sample = sample};
         TrainWorkspace workspace;
         TrainTransform(settings).augment(image, key, workspace);
-        target->write({*images_, key, image, workspace.geometry}, 0, targets);
+        target->write({*images_, key, image, workspace.geometry, {}}, 0, targets);
         const std::span<const float> row = targets.at(kLabelMaps).floats();
         EXPECT_EQ(std::int64_t(row.size()), label_map_floats(size(), grid().count()));
         return {row.begin(), row.end()};

@@ -78,7 +78,7 @@ TEST(LabelCodes, RefuseFilesThatHoldNoNumbers) {
 }
 
 TEST(ClassColours, StandBehindTheNames) {
-    test::TemporaryFolder folder;
+    const TemporaryFolder folder;
     put(folder.path() / "c.txt", "sky 70 130 180\ntraffic light 250 170 30\n");
     const NamedColours classes = read_class_colours(folder.path() / "c.txt");
     EXPECT_THAT(classes.names, ElementsAre("sky", "traffic light"));

@@ -107,8 +107,9 @@ TEST(SegmentImage, GivesMmsegsLabelsAndProbabilities) {
         std::vector<std::uint64_t> areas(5);
         for (std::size_t i = 0; i < pixels; ++i) {
             ++areas[found.labels.values[i]];
-            if (std::ranges::find(close, i) == close.end())
+            if (std::ranges::find(close, i) == close.end()) {
                 EXPECT_EQ(found.labels.values[i], labels[i] - '0') << i;
+            }
         }
         EXPECT_EQ(found.areas, areas);
         for (std::size_t i = 0; i < one["places"].size(); ++i)

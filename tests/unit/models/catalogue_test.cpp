@@ -87,7 +87,9 @@ TEST(Catalogue, RefusesConfigurationsThatBreakARule) {
 // compared to the accuracy of 85.2 % reported with DeiT in Table 3.5", which is that of 0.875.
 TEST(Catalogue, DeitIsEvaluatedAsItsAccuraciesWere) {
     for (const Preset& preset : configure("deit_tiny_patch16_224").family->presets)
-        if (!preset.head.is_dense()) EXPECT_EQ(preset.preparation.crop_ratio, 0.875) << preset.name;
+        if (!preset.head.is_dense()) {
+            EXPECT_EQ(preset.preparation.crop_ratio, 0.875) << preset.name;
+        }
 }
 
 // dvit_repo, models/deep_vision_transformer.py: crop_pct 0.9, and 1.0 for Deepvit_L_384.

@@ -140,7 +140,10 @@ TEST_F(SegmentationFolder, GoesThroughTheLoaderWithItsLabelImages) {
     options.targets = {label_image_target({8, 8})};
     std::vector<std::string> reasons;
     options.report = [&](const BadImage& bad) { reasons.push_back(bad.reason); };
-    Loader loader(data, Sampler({.size = 4, .batch = 4, .shuffle = false}),
+    SamplerOptions order;
+    order.size = order.batch = 4;
+    order.shuffle = false;
+    Loader loader(data, Sampler(order),
                   LabelledTransform([transform, workspace = SegmentationWorkspace()](
                                         const Image& image, const LabelImage& labels,
                                         const SampleKey& key, std::span<float> out) mutable {
