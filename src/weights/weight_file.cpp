@@ -92,12 +92,14 @@ bool starts_with_any(const NamedTensor& tensor, std::span<const std::string_view
 void unwrap_backbone(WeightFile& file) {
     constexpr std::array kProjections{"head.mlp."sv, "head.last_layer."sv, "dino_head."sv,
                                       "ibot_head."sv};
-    constexpr std::array kParts{kBackbone,      "head."sv,        "dino_head."sv,
-                                "ibot_head."sv, "decode_head."sv, "auxiliary_head."sv,
-                                "neck."sv};
+    constexpr std::array kParts{kBackbone, "head."sv, "dino_head."sv, "ibot_head."sv};
+    // mmseg's segmentation models; a neck alone is anybody's.
+    constexpr std::array kDenseParts{"decode_head."sv, "auxiliary_head."sv, "neck."sv};
+    const bool is_dense = std::ranges::any_of(
+        file.tensors, [&](const NamedTensor& t) { return t.name.starts_with(kDenseParts[0]); });
     std::unordered_set<std::string_view> inner;
     for (const NamedTensor& t : file.tensors) {
-        if (!starts_with_any(t, kParts)) return;
+        if (!starts_with_any(t, kParts) && !(is_dense && starts_with_any(t, kDenseParts))) return;
         std::string_view name = t.name;
         if (name.starts_with(kBackbone)) name.remove_prefix(kBackbone.size());
         if (!inner.insert(name).second) return;  // two of one name: not what it looks like

@@ -26,7 +26,7 @@ def converted(values, alpha=1, beta=0):
 
 
 def photometric(kind, amount):
-    image = picture(40, 32, 3)  # a multiple of OpenCV's vectors: its remainders are not fused
+    image = picture(64, 20, 3)  # a multiple of OpenCV's vectors: its remainders are not fused
     if kind == "brightness":
         return converted(image, beta=amount)
     if kind == "contrast":

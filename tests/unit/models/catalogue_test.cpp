@@ -73,7 +73,7 @@ TEST(Catalogue, RefusesConfigurationsThatBreakARule) {
                 HasSubstr("expected one of both, before, after, none; found 'loud'"));
     EXPECT_THAT(refusal("deit3_small_patch16_224", {{"parallel", "3"}}), HasSubstr("parallel 3"));
     EXPECT_THAT(refusal("vit_base_patch16_224", {{"fc_norm", "true"}}), HasSubstr("pool=average"));
-    EXPECT_THAT(refusal("vit_base_patch16_224", {{"classes", "0"}}), HasSubstr("expected 1"));
+    EXPECT_THAT(refusal("vit_base_patch16_224", {{"classes", "-1"}}), HasSubstr("expected 0"));
     EXPECT_THAT(refusal("deit3_small_patch16_18x2", {{"norm_place", "post"}}),
                 HasSubstr("model.parallel=1"));
     EXPECT_THAT(refusal("deit_tiny_distilled_patch16_224", {{"class_tokens", "2"}}),

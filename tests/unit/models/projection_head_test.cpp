@@ -188,7 +188,7 @@ TEST(ProjectionHead, HeadsOfSingleClassesHaveNoHiddenLayer) {
 
 TEST(ProjectionHead, AWrongKeyNamesTheRightOnes) {
     try {
-        configure("deit_tiny_patch16_224", {{"head.width", "3"}});
+        configure("deit_tiny_patch16_224", {{"head.hiden", "3"}});
         FAIL();
     } catch (const UsageError& error) {
         EXPECT_THAT(error.what(), HasSubstr("head.hidden"));

@@ -73,7 +73,7 @@ TEST(Task, AnotherOneIsRefused) {
     EXPECT_THAT(refusal([&] {
                     model.set_task({"detect", 0});
                 }),
-                HasSubstr("task: expected one of classify, multi_label; found 'detect'"));
+                HasSubstr("task: expected one of classify, multi_label, segment; found 'detect'"));
     for (const double threshold : {-0.1, 1.1, std::nan("")})
         EXPECT_THAT(refusal([&] {
                         model.set_task({"multi_label", threshold});

@@ -59,6 +59,10 @@ TEST(WeightFile, TheBackboneIsTheModelAndProjectionsAreSkipped) {
     // A classifier on a backbone stays.
     EXPECT_THAT(names(with_names({"backbone.cls_token", "head.weight"})),
                 ElementsAre("cls_token", "head.weight"));
+    // And so does a head for every pixel, with its neck.
+    EXPECT_THAT(
+        names(with_names({"backbone.cls_token", "neck.weight", "decode_head.conv_seg.weight"})),
+        ElementsAre("cls_token", "neck.weight", "decode_head.conv_seg.weight"));
     // What only looks like it is left as it is.
     EXPECT_THAT(names(with_names({"backbone.cls_token", "neck.weight"})),
                 ElementsAre("backbone.cls_token", "neck.weight"));

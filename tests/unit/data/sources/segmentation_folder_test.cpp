@@ -38,7 +38,7 @@ protected:
     }
 
 private:
-    test::TemporaryFolder folder_;
+    TemporaryFolder folder_;
 };
 
 TEST_F(SegmentationFolder, PairsImagesWithLabelImages) {

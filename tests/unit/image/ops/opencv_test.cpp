@@ -73,7 +73,7 @@ TEST(Photometric, EqualsOpencv) {
         for (const test::Golden& golden : test::golden(opencv_data(), kind)) {
             if (golden.words.size() > 2) continue;  // the checksum below
             const double amount = std::stod(golden.words[1]);
-            Image image = picture(40, 32, 3);
+            Image image = picture(64, 20, 3);
             if (kind == "brightness") scale_values(image, 1, amount);
             if (kind == "contrast") scale_values(image, amount, 0);
             if (kind == "saturation") scale_saturation(image, amount);

@@ -217,6 +217,7 @@ std::string other_value(const Settings::Key& key) {
         case Settings::Kind::text: break;
     }
     if (key.name == "model.name") return "deit_tiny_patch16_224";
+    if (key.name == "head.taps") return "0,1,2,3";
     return key.name == "augment.policy" ? "three" : "words";
 }
 
