@@ -242,7 +242,10 @@ Outcome run(const Graph& graph, Precision precision, Backend backend = Backend::
     TorchTensors params;
     for (const ParamSpec& spec : graph.params) {
         torch::manual_seed(std::int64_t(params.size()));
-        params[spec.name] = (0.5 * torch::randn(spec.shape.extents())).requires_grad_(true);
+        const at::Tensor values = 0.5 * torch::randn(spec.shape.extents());
+        // Statistics do not learn, and variances are above 0.
+        params[spec.name] =
+            spec.trainable ? values.clone().requires_grad_(true) : values.abs() + 0.5;
     }
     torch::manual_seed(99);
     const at::Tensor images = torch::randn({5, 3, 2, 8});
