@@ -1,6 +1,6 @@
 """Writes data/segment_loss.json: the loss of the classes of all pixels and its gradients, by
 PyTorch's functions as mmsegmentation calls them (interpolate, cross_entropy with ignore_index 255,
-mean over all pixels), and twenty steps of a small network with it.
+mean over all pixels or over those with a class), and mmcv's poly schedule at some steps.
 
 Inputs are the pattern (pattern.py) under the names of the tensors; labels are by a formula.
 """

@@ -5,7 +5,7 @@
 #include "data/open_dataset.h"
 #include "data/split.h"
 #include "data/targets/label_image.h"
-#include "unit/data/support.h"
+#include "unit/data/label_support.h"
 
 namespace cait::data_test {
 namespace {
@@ -14,14 +14,6 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// 6x4, as put_image() makes images: the left half is of one class, the right half of another.
-Image halves(std::uint8_t left, std::uint8_t right) {
-    Image image = Image::blank(6, 4, 1);
-    for (std::int64_t y = 0; y < 4; ++y)
-        for (std::int64_t x = 0; x < 6; ++x) image.row(y)[x] = x < 3 ? left : right;
-    return image;
-}
 
 class SegmentationFolder : public ::testing::Test {
 protected:
