@@ -19,10 +19,10 @@ TEST(GoldenFiles, HaveTheirCases) {
         EXPECT_FALSE(one.outputs.empty()) << one.name;
         ++families[one.name.substr(0, one.name.find('_'))];
     }
-    const std::map<std::string, int> expected{{"cait", 24},         {"ceit", 9},   {"deepvit", 14},
-                                              {"deit", 9},          {"deit3", 11}, {"dinov2", 15},
-                                              {"patchconvnet", 15}, {"regnet", 9}, {"resmlp", 21},
-                                              {"resnet", 19},       {"upernet", 9}, {"vit", 12},  {"volo", 13}};
+    const std::map<std::string, int> expected{
+        {"cait", 24},   {"ceit", 9},          {"deepvit", 14}, {"deit", 9},    {"deit3", 11},
+        {"dinov2", 15}, {"patchconvnet", 15}, {"regnet", 9},   {"resmlp", 21}, {"resnet", 19},
+        {"upernet", 9}, {"vit", 12},          {"volo", 13}};
     EXPECT_EQ(families, expected);
     EXPECT_EQ(golden::read_json("losses.json")["cases"].size(), 15U);
     EXPECT_EQ(golden::read_json("steps.json")["cases"].size(), 9U);
