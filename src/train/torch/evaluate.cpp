@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cait/error.h"
 #include "graph/ops.h"
 #include "kernels/mlp_branch.h"
@@ -21,24 +23,9 @@ namespace {
 using At = at::Tensor;
 using Inputs = std::span<const At>;
 
-// As engine/node_formats.cpp decides for a linear map by itself: of many tokens.
-bool quantizes_rows(const Node& node, Inputs in, const EvaluateContext& context) {
-    constexpr std::int64_t kLeastTokens = 16;
-    return context.quantize && std::holds_alternative<op::Linear>(node.op) && in[0].dim() > 2 &&
-           in[0].numel() / in[0].size(0) / in[0].size(-1) >= kLeastTokens;
-}
-
-// And for a branch of a block: class and distillation tokens alone keep their precision.
-bool quantizes_branch(Inputs in, const EvaluateContext& context) {
-    constexpr std::int64_t kLeastTokens = 3;
-    return context.quantize && in[0].size(1) >= kLeastTokens;
-}
-
-// Our kernels have no gradients of rounded operands.
-bool is_quantized(const Node& node, Inputs in, const EvaluateContext& context) {
-    const bool branch = std::holds_alternative<op::MlpBranch>(node.op) ||
-                        std::holds_alternative<op::AttentionBranch>(node.op);
-    return branch ? quantizes_branch(in, context) : quantizes_rows(node, in, context);
+bool is_quantized(const Node& node, const EvaluateContext& context) {
+    return context.quantize && context.quantized_nodes != nullptr &&
+           context.quantized_nodes->contains(node.name);
 }
 
 class Evaluator {
@@ -50,8 +37,8 @@ public:
     At operator()(const op::Param&) const { return leaf(); }
 
     At operator()(const op::Linear&) const {
-        if (quantizes_rows(node_, in_, context_))
-            return fake_quantized_linear(in_[0], in_[1], optional(2));
+        if (is_quantized(node_, context_))
+            return fake_quantized_linear(wide(in_[0]), in_[1], optional(2));
         return linear(in_[0], in_[1], optional(2));
     }
 
@@ -242,7 +229,7 @@ public:
         const BranchInputs<At> in = branch_inputs(op, in_);
         const At normed =
             op.norm ? layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon) : in.x;
-        const At hidden = at::gelu(branch_linear(normed, in.weight1, in.bias1));
+        const At hidden = beside(at::gelu(branch_linear(normed, in.weight1, in.bias1)));
         return residual(in.x, branch_linear(hidden, in.weight2, in.bias2, kernels::kQuantizedSlice),
                         in.gain, op.drop_path);
     }
@@ -250,10 +237,10 @@ public:
     At operator()(const op::AttentionBranch& op) const {
         const BranchInputs<At> in = branch_inputs(op, in_);
         const At normed = layer_norm(in.x, in.norm_weight, in.norm_bias, op.epsilon);
-        const std::vector<At> qkv = branch_linear(normed, in.weight1, in.bias1).chunk(3, -1);
-        const At map = attention_map(op.attention, qkv[0], qkv[1], in.mixes);
-        const At mixed = branch_linear(attention_apply(map, qkv[2]), in.weight2, in.bias2);
-        return residual(in.x, mixed, in.gain, op.drop_path);
+        const std::vector<At> qkv =
+            beside(branch_linear(normed, in.weight1, in.bias1)).chunk(3, -1);
+        const At mixed = beside(attend(op.attention, qkv, in.mixes));
+        return residual(in.x, branch_linear(mixed, in.weight2, in.bias2), in.gain, op.drop_path);
     }
 
 private:
@@ -281,8 +268,17 @@ private:
 
     // Of a block. `slice`: values of a row that share a scale, 0: all.
     At branch_linear(const At& x, const At& weight, const At& bias, std::int64_t slice = 0) const {
-        return quantizes_branch(in_, context_) ? fake_quantized_linear(wide(x), weight, bias, slice)
-                                               : linear(x, weight, bias);
+        return is_quantized(node_, context_) ? fake_quantized_linear(wide(x), weight, bias, slice)
+                                             : linear(x, weight, bias);
+    }
+
+    // Values between the two products of a branch in int8 are kept in the format beside it.
+    At beside(const At& x) const { return is_quantized(node_, context_) ? wide(narrow(x)) : x; }
+
+    At attend(const op::AttentionOptions& op, std::span<const At> qkv, Inputs mixes) const {
+        if (std::ranges::all_of(qkv, [&](const At& x) { return kernels_apply(x, context_); }))
+            return cpu_attention(op, qkv[0], qkv[1], qkv[2], mixes, cpu_options(context_));
+        return attention_apply(attention_map(op, qkv[0], qkv[1], mixes), qkv[2]);
     }
 
     static At activation(op::Activation::Kind kind, const At& x) {
@@ -370,7 +366,8 @@ bool has_torch_form(const Op& op) {
 
 at::Tensor evaluate(const Node& node, std::span<const at::Tensor> inputs,
                     const EvaluateContext& context) {
-    if (!is_quantized(node, inputs, context))
+    // Our kernels have no gradients of rounded operands.
+    if (!is_quantized(node, context))
         if (const auto result = evaluate_with_kernels(node, inputs, context)) return *result;
     return std::visit(
         [&]<class T>(const T& op) -> At {

@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 
 #include "cait/train.h"
 #include "data/deal.h"
@@ -28,6 +30,7 @@ struct EvaluateContext {
     Precision precision = Precision::fp32;
     // The linear layers that the engine computes in int8 see values rounded so, in float32.
     bool quantize = false;
+    const std::set<std::string>* quantized_nodes = nullptr;  // their names: the executor knows
     std::uint64_t seed = 0;  // stochastic depth is a pure function of seed, step, node and image
     std::uint64_t step = 0;
     // Where these images stand in the whole batch, of which other processes or other parts of an

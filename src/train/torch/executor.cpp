@@ -6,6 +6,7 @@
 #include "graph/match_inputs.h"
 #include "graph/passes.h"
 #include "train/torch/convert.h"
+#include "train/torch/fake_quantize.h"
 #include "train/torch/onednn_limit.h"
 
 namespace cait {
@@ -30,12 +31,19 @@ TorchExecutor::TorchExecutor(const Graph& graph)
     limit_onednn();
 }
 
+const std::set<std::string>& TorchExecutor::quantized_of(const Plan& plan) const {
+    std::call_once(plan.quantized->once,
+                   [&] { plan.quantized->nodes = quantized_nodes(recorded_.graph, plan.graph); });
+    return plan.quantized->nodes;
+}
+
 TorchTensors TorchExecutor::run(const NamedInputs<at::Tensor>& inputs, const TorchTensors& params,
                                 const EvaluateContext& options) const {
     EvaluateContext context = options;
     const Plan& plan = context.watch ? recorded_ : fused_;
     const Graph& graph = plan.graph;
     context.mode = graph.mode;
+    if (context.quantize) context.quantized_nodes = &quantized_of(plan);
     if (!context.memory) context.memory = std::make_shared<CpuMemory>();
     context.memory->set_parameters(params);
     const std::vector<at::Tensor> given = match_inputs(graph.inputs(), inputs, type_of_torch);

@@ -4,6 +4,9 @@
 #include "train/torch/libtorch.h"
 
 #include <map>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "graph/graph.h"
@@ -31,7 +34,14 @@ private:
         explicit Plan(Graph of) : graph(std::move(of)), live(liveness(graph)) {}
         Graph graph;
         Liveness live;
+        // Names of the nodes that EvaluateContext::quantize is about, found when first asked for.
+        struct Quantized {
+            std::once_flag once;
+            std::set<std::string> nodes;
+        };
+        std::shared_ptr<Quantized> quantized = std::make_shared<Quantized>();
     };
+    const std::set<std::string>& quantized_of(const Plan& plan) const;
 
     Plan recorded_;  // for those who watch every node
     Plan fused_;

@@ -5,6 +5,10 @@
 #include "train/torch/libtorch.h"
 
 #include <cstdint>
+#include <set>
+#include <string>
+
+#include "graph/graph.h"
 
 namespace cait {
 
@@ -15,5 +19,9 @@ at::Tensor fake_quantize(const at::Tensor& x, std::int64_t slice = 0);
 // x · weight^T + bias with both operands rounded so, the weight by output.
 at::Tensor fake_quantized_linear(const at::Tensor& x, const at::Tensor& weight,
                                  const at::Tensor& bias, std::int64_t slice = 0);
+
+// Linear maps and branches of `graph`, a fused or plain form of `recorded`, with weights that the
+// engine has in int8.
+std::set<std::string> quantized_nodes(const Graph& recorded, const Graph& graph);
 
 }  // namespace cait
