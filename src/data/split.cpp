@@ -77,8 +77,6 @@ SplitIndices stratified_split(std::span<const std::int64_t> labels, double fract
 
 namespace {
 
-constexpr std::size_t kLargestTable = std::size_t{1} << 32;
-
 // The same in every run, wherever it was started.
 std::string stable_name(const Dataset& dataset, std::size_t index) {
     const auto file = dataset.file(index);

@@ -1,10 +1,11 @@
 #include "data/formats/csv_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/display_name.h"
 #include "cait/error.h"
 
 namespace cait {
@@ -74,6 +75,15 @@ bool CsvReader::next(std::vector<std::string>& fields) {
         fields.push_back(field());
     }
     return true;
+}
+
+std::size_t find_column(const std::vector<std::string>& header, const std::string& name,
+                        const std::string& file) {
+    const auto found = std::ranges::find(header, name);
+    if (found == header.end())
+        throw Error(fmt::format("{}: expected a column '{}', found {}", file, name,
+                                display_name(fmt::format("{}", fmt::join(header, ",")))));
+    return std::size_t(found - header.begin());
 }
 
 std::string csv_field(std::string_view text) {

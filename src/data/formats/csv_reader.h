@@ -28,6 +28,13 @@ private:
     std::size_t row_line_ = 1;
 };
 
+// Bytes of a table that is read whole.
+inline constexpr std::size_t kLargestTable = std::size_t{1} << 32;
+
+// The place of a column in a header row. Throws Error, opening with `file`, where it is missing.
+std::size_t find_column(const std::vector<std::string>& header, const std::string& name,
+                        const std::string& file);
+
 // Quoted only where it has to be.
 std::string csv_field(std::string_view text);
 

@@ -20,17 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLargestTable = std::size_t{1} << 32;
-
-std::size_t find_column(const std::vector<std::string>& header, const std::string& name,
-                        const std::string& file) {
-    const auto found = std::ranges::find(header, name);
-    if (found == header.end())
-        throw Error(fmt::format("{}: expected a column '{}', found {}", file, name,
-                                display_name(fmt::format("{}", fmt::join(header, ",")))));
-    return std::size_t(found - header.begin());
-}
-
 // A column that is read, and what stands in it.
 struct Column {
     std::size_t at = 0;

@@ -1,10 +1,8 @@
 // Pairs of image and label image that a table names, wherever they lie.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "base/display_name.h"
 #include "cait/error.h"
 #include "data/data_source.h"
 #include "data/formats/csv_reader.h"
@@ -18,19 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLargestPairTable = std::size_t{1} << 32;
-
-std::size_t pair_column(const std::vector<std::string>& header, const std::string& name,
-                        const std::string& file) {
-    const auto found = std::ranges::find(header, name);
-    if (found == header.end())
-        throw Error(fmt::format("{}: expected a column '{}', found {}", file, name,
-                                display_name(fmt::format("{}", fmt::join(header, ",")))));
-    return std::size_t(found - header.begin());
-}
-
 DatasetPtr open_segmentation_table(const DatasetUri& uri, Split) {
-    const std::string text = read_text(uri.path, kLargestPairTable);
+    const std::string text = read_text(uri.path, kLargestTable);
     CountedMemory memory(uri.path);
     memory.add(text.size());
     CsvReader reader(text, uri.path);
@@ -38,8 +25,8 @@ DatasetPtr open_segmentation_table(const DatasetUri& uri, Split) {
     if (!reader.next(row))
         throw Error(fmt::format("{}: expected a header row, found an empty file", uri.path));
     const std::size_t columns = row.size();
-    const std::size_t image = pair_column(row, uri.option("image").value_or("image"), uri.path);
-    const std::size_t label = pair_column(row, uri.option("label").value_or("label"), uri.path);
+    const std::size_t image = find_column(row, uri.option("image").value_or("image"), uri.path);
+    const std::size_t label = find_column(row, uri.option("label").value_or("label"), uri.path);
     const fs::path folder = fs::path(uri.path).parent_path();
     LabelFiles files;
     files.root = uri.option("root").value_or(folder.string());
