@@ -1,4 +1,5 @@
 // `cait embed`, `cait index`, `cait search` and the neighbours of `cait eval`, as a user runs them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -209,11 +210,20 @@ TEST_F(Search, EvalJudgesFeaturesByTheirNeighbours) {
     EXPECT_EQ(found["levels"][0]["classes"], 2);
     EXPECT_EQ(found["levels"][1]["knn"], found["knn"]);
 
+    std::filesystem::copy_file(path("m.safetensors"), path("second.safetensors"));
     const Finished text = cait(Words{"eval", "--data", uri(), "--knn", uri(), "--k", "3",
-                                     "--levels", "--compare", path("m.safetensors")} +
+                                     "--levels", "--compare", path("second.safetensors")} +
                                weights());
     ASSERT_EQ(text.status, 0) << text.err;
-    EXPECT_THAT(text.out, AllOf(HasSubstr("kNN top-1 by level"), HasSubstr("group")));
+    const auto percent = [&](std::size_t level) {
+        return 100 * found["levels"][level]["knn"][1]["top1"].get<double>();
+    };
+    const std::string scores = fmt::format("  {:8.2f}  {:8.2f}\n", percent(0), percent(1));
+    EXPECT_THAT(text.out, HasSubstr("\nkNN top-1 by level, %, of the best k\n"
+                                    "model       group     class\n"
+                                    "classes         2         3\n"
+                                    "m      " +
+                                    scores + "second " + scores));
     const nlohmann::json one = json(
         Words{"eval", "--data", uri() + "&level=one", "--knn", uri() + "&level=∅", "--k", "3"} +
         weights());
