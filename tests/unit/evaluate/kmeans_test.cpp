@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/philox.h"
@@ -50,6 +51,19 @@ TEST(KMeans, EqualVectorsStillFillEveryCluster) {
     for (std::size_t r = 0; r < 6; ++r) vectors.values[2 * r] = 1;
     const Clusters result = k_means(vectors, {.clusters = 3});
     EXPECT_EQ(std::set<std::int64_t>(result.of_row.begin(), result.of_row.end()).size(), 3U);
+}
+
+// Six equal vectors and two others: whichever the clusters start from, these two end up alone. In
+// one round, since later ones would put right who was moved.
+TEST(KMeans, AnEmptyClusterGetsTheFarthestVector) {
+    const Vectors vectors{
+        .rows = 8, .columns = 2, .values = {1, 0, 1, 0, 1, 0, 1, 0, -1, 0, 1, 0, 1, 0, 0, 1}};
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const std::vector<std::int64_t> found =
+            k_means(vectors, {.clusters = 3, .rounds = 1, .seed = seed}).of_row;
+        for (const std::size_t alone : {4U, 7U})
+            EXPECT_EQ(std::ranges::count(found, found[alone]), 1) << alone << ", seed " << seed;
+    }
 }
 
 TEST(KMeans, MoreClustersThanVectorsAreRefused) {
