@@ -263,6 +263,30 @@ TEST_F(ServeStress, StopsAlthoughSomebodyIsSlow) {
     EXPECT_TRUE(idle.ends());
 }
 
+// Whoever comes then is told so at once and can turn to another server.
+TEST_F(ServeStress, RefusesConnectionsWhileItAnswersTheLastRequest) {
+    start({"--patience", "60", "--timeout", "60"});
+    const std::string request = HttpClient::request("POST", "/classify", photo_);
+    const std::size_t half = request.size() - 10;
+    HttpClient slow = client();
+    slow.send(request.substr(0, half));
+    EXPECT_EQ(classify().status, 200);  // what was sent before has been read
+    running_->signal(SIGTERM);
+    const auto refused = [&] {
+        try {
+            client();
+            return false;
+        } catch (const std::runtime_error&) {
+            return true;
+        }
+    };
+    EXPECT_TRUE(eventually(refused, 10));
+    EXPECT_FALSE(running_->over());
+    slow.send(request.substr(half));
+    EXPECT_EQ(slow.receive().status, 200);
+    EXPECT_EQ(running_->wait().status, 0);
+}
+
 TEST_F(ServeStress, ClientsThatLeaveCostNothing) {
     slow_model();
     start({"m=" + path("slow.safetensors"), "--bound", "5000"});
