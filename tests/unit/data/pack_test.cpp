@@ -1,6 +1,7 @@
 #include "data/pack.h"
 
 #include "data/open_dataset.h"
+#include "data/sources/tar_shards.h"
 #include "unit/data/memory_dataset.h"
 
 namespace cait::data_test {
@@ -8,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 TEST(Pack, ShardsHoldTheSameImagesLabelsAndClasses) {
     const TemporaryFolder folder;
@@ -67,6 +69,24 @@ TEST(Pack, AppearsWholeOrNotAtAll) {
     EXPECT_EQ(pack(MemoryDataset(3), folder / "empty/").images, 3U);
     EXPECT_THAT(error_of([&] { pack(MemoryDataset(3), folder / "no/such/place"); }),
                 HasSubstr("cannot create"));
+}
+
+// What a killed program has left is not taken for a part of the result.
+TEST(Pack, ClearsTheFolderThatAKilledOneHasLeft) {
+    const TemporaryFolder folder;
+    put(folder / "shards.tmp.0/shard-000000.tar", "half of it");
+    put(folder / "shards.tmp.0/shard-000009.tar", "of more images");
+    put(folder / "shards.tmp.0/deeper/file", "");
+    PackOptions options;
+    options.shuffle = false;
+    pack(MemoryDataset(3), folder / "shards", options);
+    EXPECT_EQ(folder.file_count(), 1);
+    std::set<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder / "shards"))
+        names.insert(entry.path().filename().string());
+    EXPECT_THAT(names, UnorderedElementsAre("shard-000000.tar", kShardClassFile));
+    EXPECT_THAT(numbers_of(*open_dataset("tar:" + (folder / "shards").string())),
+                ElementsAre(0, 1, 2));
 }
 
 }  // namespace
