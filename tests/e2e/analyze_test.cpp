@@ -202,5 +202,11 @@ TEST_F(Analyze, WhatDoesNotFitIsAnErrorWhenAskedFor) {
                    {"bad.png: expected a JPEG, PNG or WebP image"});
 }
 
+TEST_F(Analyze, AnImageThatCannotBeReadEndsAMeasurement) {
+    write("set/one/bad.png", "no image");
+    expect_refused(cait(with({"cait"}) + data("set") + Words{"--what", "crop", "--ratios", "1"}), 1,
+                   {"bad.png: expected a JPEG, PNG or WebP image"});
+}
+
 }  // namespace
 }  // namespace cait::e2e

@@ -91,6 +91,7 @@ TEST_F(MultiLabel, IsLearnedMeasuredAndServed) {
     const std::string page = read(path("run/report.html"));
     EXPECT_THAT(page, HasSubstr("mAP"));
     EXPECT_THAT(page, HasSubstr("Each class"));
+    EXPECT_THAT(page, HasSubstr("<th>class</th><th class=\"n\">"));
 
     const Model model = Model::load(path("run/best.safetensors"));
     EXPECT_EQ(model.task().name, "multi_label");

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "e2e/served.h"
+#include "image/codec/encode.h"
 
 namespace cait::e2e {
 namespace {
@@ -57,22 +58,27 @@ protected:
             .save(path("wide.safetensors"));
     }
     std::string attention_request(int images, bool binary) const {
-        json inputs{{"name", "encoded"}, {"datatype", "BYTES"}, {"shape", {images}}};
-        inputs["parameters"]["binary_data_size"] = images * (4 + photo_.size());
         json outputs = json::array();
         for (int i = 0; i < 4; ++i)
             outputs.push_back({{"name", "self_attention." + std::to_string(i)},
                                {"parameters", {{"binary_data", binary}}}});
+        return encoded_request("wide", photo_, images, outputs);
+    }
+    // The same image so many times.
+    static std::string encoded_request(const std::string& model, const std::string& image,
+                                       int images, const json& outputs) {
+        json inputs{{"name", "encoded"}, {"datatype", "BYTES"}, {"shape", {images}}};
+        inputs["parameters"]["binary_data_size"] = images * (4 + image.size());
         const std::string head =
             json{{"inputs", json::array({inputs})}, {"outputs", outputs}}.dump();
         std::string body = head;
         for (int i = 0; i < images; ++i) {
-            const auto length = std::uint32_t(photo_.size());
+            const auto length = std::uint32_t(image.size());
             body.append(reinterpret_cast<const char*>(&length), sizeof length);
-            body += photo_;
+            body += image;
         }
         return HttpClient::request(
-            "POST", "/v2/models/wide/infer", body,
+            "POST", "/v2/models/" + model + "/infer", body,
             "Inference-Header-Content-Length: " + std::to_string(head.size()) + "\r\n");
     }
 };
@@ -227,6 +233,17 @@ TEST_F(ServeGuard, WhatNeverFitsIsRefusedBeforeItIsSent) {
     EXPECT_EQ(classify().status, 200);
     EXPECT_TRUE(eventually([&] { return bytes_of_requests() < kMebibyte; }, 5));
     expect_peak_below(100 * kMebibyte);
+}
+
+// Each image is gone before the next one is decoded, and counts no longer.
+TEST_F(ServeGuard, ImagesOfARequestNeedTheMemoryOfOne) {
+    start({}, "export CAIT_MEMORY=40M; ");
+    write_image(path("large.png"), Image::blank(1200, 1000, 3));
+    const json outputs = json::array({{{"name", "logits"}}});
+    HttpClient one = client();
+    one.send(encoded_request("tiny", read(path("large.png")), 16, outputs));
+    const Answer answer = one.receive();
+    EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
 // The system says no before the account does.

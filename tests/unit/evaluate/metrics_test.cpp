@@ -47,6 +47,13 @@ TEST(Metrics, OfEqualLogitsTheFirstComesFirst) {
     EXPECT_DOUBLE_EQ(metrics.top5(), 5.0 / 7);  // labels 0 to 4
 }
 
+TEST(Metrics, LogitsEndWhereTheyEndWhateverLiesBehindThem) {
+    const std::vector<float> memory{0, 2, 1, 100};
+    Metrics metrics(3);
+    EXPECT_EQ(metrics.add(0, std::span(memory).first(3), 1), 1);
+    EXPECT_DOUBLE_EQ(metrics.top1(), 1);
+}
+
 TEST(Metrics, CalibrationErrorByHand) {
     Metrics metrics(2);
     metrics.add(0, with_probability(0.9), 0);   // right, bin 13: 12/15·… up to 14/15

@@ -215,5 +215,24 @@ TEST(MatrixChart, ShowsEachNumberInItsPlace) {
                 AllOf(HasSubstr("layer 3"), HasSubstr("data:image/png;base64,")));
 }
 
+TEST(Figure, KeysThatWouldReachBeyondTheMarginBeginAnotherRow) {
+    constexpr double kWidth = 400, kMargin = 12;
+    // Whatever the length of the names: some row would end just beyond the margin.
+    for (int length = 1; length < 30; ++length) {
+        Figure figure{.name = "keys", .title = "Keys", .drawing = Drawing(kWidth, 50)};
+        for (int i = 0; i < 12; ++i)
+            figure.keys.push_back({"s1", std::string(std::size_t(length), 'n')});
+        std::size_t keys = 0;
+        for (const Drawing::Element& element : whole_drawing(figure).elements())
+            if (const auto* text = std::get_if<Drawing::Text>(&element);
+                text != nullptr && text->style == "strong") {
+                EXPECT_LE(text->at.x + drawn_width(text->text, "strong"), kWidth - kMargin + 1e-9)
+                    << length;
+                ++keys;
+            }
+        EXPECT_EQ(keys, 12U);
+    }
+}
+
 }  // namespace
 }  // namespace cait

@@ -1,6 +1,11 @@
 #include "image/codec/encode.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <fstream>
 
 #include "unit/image/codec/decode_support.h"
 
@@ -51,6 +56,31 @@ TEST(Encode, JpegIsCloseAtHighQuality) {
     }
     const Image image = encode_pattern(64, 48, 3);
     EXPECT_LT(encode_jpeg(image, 20).size(), encode_jpeg(image, 90).size());
+}
+
+TEST(Encode, MemoryThatEndsWhileAPngIsWrittenIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers need terabytes of address space";
+#endif
+    Image noise = Image::blank(4000, 3000, 3);
+    std::uint32_t state = 1;
+    for (std::uint8_t& value : noise.pixels)
+        value = std::uint8_t((state = state * 69069 + 1) >> 24);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        std::size_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        const rlim_t room = rlim_t(pages) * rlim_t(::sysconf(_SC_PAGESIZE)) + (8U << 20);
+        const rlimit limit{room, room};
+        ::setrlimit(RLIMIT_AS, &limit);
+        const std::string text = error_text([&] { encode_png(noise); });
+        ::_exit(text == "cannot encode PNG: out of memory" ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Encode, LargeImagesMakeTheRoundTrip) {
