@@ -7,7 +7,7 @@
 namespace cait {
 namespace {
 
-SweepContrastResult judged(SweepContrastResult contrast) {
+SweepContrastResult judged_alone(SweepContrastResult contrast) {
     std::vector<SweepStudyResult> studies(1);
     studies[0].contrasts = {std::move(contrast)};
     judge(studies);
@@ -19,25 +19,25 @@ Verdict verdict_of_ratios(std::vector<double> ratios) {
     contrast.margin = 2;
     contrast.is_ratio = true;
     contrast.differences = std::move(ratios);
-    return judged(contrast).verdict;
+    return judged_alone(contrast).verdict;
 }
 
-TEST(SweepReport, ARatioIsShownWhereEverySeedReachesTheMarginItselfIncluded) {
+TEST(SweepVerdicts, ARatioIsShownWhereEverySeedReachesTheMarginItselfIncluded) {
     EXPECT_EQ(verdict_of_ratios({2, 4, 2}), Verdict::shown);
     EXPECT_EQ(verdict_of_ratios({2, 4, 1.99}), Verdict::open);
 }
 
-TEST(SweepReport, ARatioIsContradictedWhereEverySeedIsBelowOne) {
+TEST(SweepVerdicts, ARatioIsContradictedWhereEverySeedIsBelowOne) {
     EXPECT_EQ(verdict_of_ratios({0.5, 0.25}), Verdict::contradicted);
     EXPECT_EQ(verdict_of_ratios({0.5, 1}), Verdict::open);
 }
 
-TEST(SweepReport, ARatioOfOneSeedIsOpen) {
+TEST(SweepVerdicts, ARatioOfOneSeedIsOpen) {
     EXPECT_EQ(verdict_of_ratios({8}), Verdict::open);
     EXPECT_EQ(verdict_of_ratios({0.1}), Verdict::open);
 }
 
-TEST(SweepReport, HolmsCorrectionCoversThePrimaryContrastsOfAllStudies) {
+TEST(SweepVerdicts, HolmsCorrectionCoversThePrimaryContrastsOfAllStudies) {
     SweepContrastResult first, second;
     first.primary = second.primary = true;
     first.differences = {0.10, 0.11, 0.12, 0.10};
