@@ -223,7 +223,8 @@ TEST(Figure, KeysThatWouldReachBeyondTheMarginBeginAnotherRow) {
         for (int i = 0; i < 12; ++i)
             figure.keys.push_back({"s1", std::string(std::size_t(length), 'n')});
         std::size_t keys = 0;
-        for (const Drawing::Element& element : whole_drawing(figure).elements())
+        const Drawing whole = whole_drawing(figure);
+        for (const Drawing::Element& element : whole.elements())
             if (const auto* text = std::get_if<Drawing::Text>(&element);
                 text != nullptr && text->style == "strong") {
                 EXPECT_LE(text->at.x + drawn_width(text->text, "strong"), kWidth - kMargin + 1e-9)
