@@ -15,6 +15,7 @@
 #include "progress.h"
 #include "system/machine.h"
 #include "train/sweep/forecast.h"
+#include "train/sweep/narrow.h"
 #include "train/sweep/results.h"
 #include "train/sweep/runner.h"
 
@@ -114,8 +115,10 @@ void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options
         const auto scores = tune_scores(study, store);
         std::vector<SweepRun> runs = plan_tuning(study, scores);
         const auto choices = tuned(study, scores);
-        for (SweepRun& run : plan_runs(study, choices.value_or(TuneChoices())))
-            runs.push_back(std::move(run));
+        const std::vector<SweepRun> all = plan_runs(study, choices.value_or(TuneChoices()));
+        const std::vector<SweepRun> planned =
+            narrowed(study, all, [&](const SweepRun& run) { return store.find(run); });
+        runs.insert(runs.end(), planned.begin(), planned.end());
         print_out("{}: {}; {} runs, budget {:g} h\n", study.name, study.title, runs.size(),
                   study.budget_hours);
         std::map<std::string, RunForecast> of_arm;
@@ -136,6 +139,9 @@ void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options
                       finished ? "" : found.reason);
             flush_out();
         }
+        if (planned.size() < all.size())
+            print_out("  at most {} further runs, by the results of those of seed {}\n",
+                      all.size() - planned.size(), study.narrow->seed);
         print_out("  {} of training to come, one run at a time, without the tests\n\n",
                   hours_text(sum));
         all += sum;

@@ -82,12 +82,14 @@ primary = true
             std::this_thread::sleep_for(std::chrono::milliseconds(pause));
             run.signal(SIGKILL);
             const Finished killed = run.wait();
+            killed_ += killed.status == -SIGKILL;
             starts_ += fmt::format("start {}, killed after {} ms: status {}\n{}", i + 1, pause,
                                    killed.status, killed.err);
         }
         const Finished finished = cait(words);
         starts_ += fmt::format("last start: status {}\n{}", finished.status, finished.err);
         ASSERT_EQ(finished.status, 0) << starts_;
+        EXPECT_GT(killed_, 0) << "every start had ended before it was killed\n" << starts_;
         // A run that failed is counted, so that the sweep ends well and only its results differ.
         for (const auto& entry : fs::recursive_directory_iterator(path("broken/records"))) {
             if (entry.path().extension() != ".json") continue;  // what a kill left of a file
@@ -98,6 +100,7 @@ primary = true
         }
     }
 
+    int killed_ = 0;
     std::string starts_;  // what was written by those that were killed
 };
 
@@ -262,6 +265,53 @@ needs = { arm = "teacher", score = "top1", least = 1.5 }
     ASSERT_EQ(found["runs"].size(), 2U);
     EXPECT_EQ(found["runs"][0]["arm"], "teacher");
     EXPECT_EQ(found["runs"][1]["status"], "finished") << found["runs"][1].dump();
+}
+
+// The convnet's part is played by a longer run, of which every epoch is kept.
+TEST_F(Sweep, TeachersMayBeOfEqualAccuracy) {
+    write("s.toml", std::string("seeds = [1]\n") + kStudyHead + R"([[arm]]
+name = "student"
+settings.distill.kind = "hard"
+settings.distill.teacher = "@long like short within 1"
+[[arm]]
+name = "none-as-good"
+settings.distill.kind = "hard"
+settings.distill.teacher = "@short like long within 1"
+[[arm]]
+name = "long"
+val = "folder:${D}/val"
+settings.schedule.epochs = 3
+settings.save.keep_every = 1
+[[arm]]
+name = "short"
+val = "folder:${D}/val"
+settings.schedule.epochs = 1
+)");
+    const Finished run = cait(sweep("s.toml", "out"));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(read(path("out/s/student/1/recipe.toml")), HasSubstr("s/long/1/epoch-000"));
+    EXPECT_THAT(run.err, AllOf(HasSubstr("none-as-good-1: distill.teacher needs an epoch of"),
+                               HasSubstr("none of the 0 that are kept (save.keep_every)")));
+    EXPECT_EQ(results("out")["runs"].size(), 3U);
+}
+
+TEST_F(Sweep, AMapNarrowsWhatFurtherSeedsRun) {
+    write("s.toml", std::string("seeds = [1, 2]\n") + kStudyHead +
+                        "[factors]\noptim.lr = [1e-5, 1e-4, 1e-3, 3e-3]\n[narrow]\nkey = "
+                        "\"optim.lr\"\n");
+    const Finished run = cait(sweep("s.toml", "out"));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto found = results("out")["runs"];
+    std::size_t best = 0, map = 0, further = 0;
+    for (const auto& one : found) {
+        further += one["seed"] == 2;
+        if (one["seed"] != 1) continue;
+        if (one["scores"]["top1"] > found[best]["scores"]["top1"]) best = map;
+        ++map;
+    }
+    EXPECT_EQ(map, 4U);
+    EXPECT_EQ(further, best == 0 || best == 3 ? 2U : 3U) << found.dump(1);
+    EXPECT_THAT(run.out, HasSubstr(fmt::format("{0} of {0} runs", map + further)));
 }
 
 TEST_F(Sweep, WhatIsWrongIsSaidBeforeAnythingRuns) {

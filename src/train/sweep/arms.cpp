@@ -75,9 +75,10 @@ bool is_of_the_machine(const std::string& key) {
 }
 
 // Only what differs from a bare recipe: a key that a later program adds changes no identity.
-std::map<std::string, std::string> complete_settings(const SweepStudy& study, Recipe recipe) {
+std::map<std::string, std::string> complete_settings(const SweepStudy& study,
+                                                     const std::string& val, Recipe recipe) {
     recipe.data.train = study.train;
-    if (!recipe.data.val.empty()) recipe.data.val = study.val;
+    if (!recipe.data.val.empty()) recipe.data.val = val;
     Recipe bare;
     Settings keys, standard;
     bind(keys, recipe);
@@ -172,12 +173,13 @@ SweepRun make_run(const SweepStudy& study, const Recipe& base, const ExpandedArm
     }
     run.chosen["arm"] = arm.arm.name;
     run.chosen["seed"] = std::to_string(seed);
+    const std::string& val = arm.arm.val.empty() ? study.val : arm.arm.val;
     const SettingList more =
         tuning ? SettingList{{"data.train", study.fill(study.train)},
                              {"data.holdout", fmt::format("{}", study.tune->holdout)},
                              {"train.seed", std::to_string(seed)}}
                : SettingList{{"data.train", study.fill(study.train)},
-                             {"data.val", study.fill(study.val)},
+                             {"data.val", study.fill(val)},
                              {"train.seed", std::to_string(seed)}};
     run.words.insert(run.words.end(), more.begin(), more.end());
     templates.insert(templates.end(), more.begin(), more.end());
@@ -188,7 +190,7 @@ SweepRun make_run(const SweepStudy& study, const Recipe& base, const ExpandedArm
         throw Error(fmt::format("{}: arm {}: {}", study.file, arm.arm.name, error.what()));
     }
     run.epochs = recipe.schedule.epochs + recipe.schedule.cooldown;
-    run.settings = complete_settings(study, recipe);
+    run.settings = complete_settings(study, val, recipe);
     for (const UnusedKey& key : unused_keys(recipe))
         if (run.chosen.contains(key.key)) run.unused.push_back(key);
     return run;

@@ -17,6 +17,7 @@
 #include "system/machine.h"
 #include "train/diverged.h"
 #include "train/recipe/recipe_file.h"
+#include "train/sweep/teacher_weights.h"
 
 namespace cait {
 
@@ -124,8 +125,8 @@ std::vector<std::string> train_words(const SweepStudy& study, const SweepRun& ru
     // What the study sets has been looked at for all its runs together (runs.h).
     std::vector<std::string> words{"train", recipe_word(study), "--allow-unused"};
     for (const auto& [key, value] : run.words) {
-        const std::string file =
-            value.starts_with("@") ? (out / value.substr(1) / "last.safetensors").string() : value;
+        const auto weights = parse_teacher_weights(value);
+        const std::string file = weights ? teacher_file(out, *weights).string() : value;
         words.insert(words.end(), {"--set", key + "=" + file});
     }
     if (options.threads > 0)

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "cait/error.h"
+#include "train/sweep/teacher_weights.h"
+
 namespace cait {
 
 namespace {
@@ -38,12 +41,23 @@ std::optional<double> epoch_seconds(const fs::path& metrics) {
     return std::nullopt;
 }
 
+bool is_trained(const fs::path& out, const std::string& value) {
+    const auto weights = parse_teacher_weights(value);
+    if (!weights) return true;
+    try {
+        teacher_file(out, *weights);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 RunForecast forecast(const SweepStudy& study, const SweepRun& run, const fs::path& out,
                      const ChildOptions& options, const std::function<int()>& stop) {
     for (const auto& [key, value] : run.words)
-        if (value.starts_with("@") && !fs::exists(out / value.substr(1) / "last.safetensors"))
+        if (!is_trained(out, value))
             return {{}, 0, fmt::format("its {} is not trained yet", value)};
     const ScratchFolder scratch;
     std::vector<std::string> words = train_words(study, run, out, options);

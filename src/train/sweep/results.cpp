@@ -9,6 +9,7 @@
 #include "cait/error.h"
 #include "models/settings.h"
 #include "system/atomic_file.h"
+#include "train/sweep/narrow.h"
 
 namespace cait {
 
@@ -26,7 +27,8 @@ std::vector<Recorded> recorded_runs(const SweepStudy& study, const SweepOptions&
         for (SweepRun& run : plan_runs(study)) result.emplace_back(std::move(run), std::nullopt);
         return result;
     }
-    for (SweepRun& run : plan_extended(study, *choices, extensions)) {
+    const auto find = [&](const SweepRun& run) { return store.find(run); };
+    for (SweepRun& run : narrowed(study, plan_extended(study, *choices, extensions), find)) {
         auto record = store.find(run);
         result.emplace_back(std::move(run), std::move(record));
     }
@@ -43,13 +45,15 @@ std::string where_text(const StudyWhere& where) {
     return text;
 }
 
-// Of the arms that a side means, the best one with this seed.
+// Of the arms that a side means, the best one with this seed. Nothing unless all are recorded: the
+// best one may still be to come.
 std::optional<double> best_score(const SweepStudy& study, const std::vector<Recorded>& runs,
                                  const StudyWhere& where, const std::string& score,
                                  std::int64_t seed) {
     std::optional<double> best;
     for (const auto& [run, record] : runs) {
-        if (run.seed != seed || !record || !matches(run, where)) continue;
+        if (run.seed != seed || !matches(run, where)) continue;
+        if (!record) return std::nullopt;
         const auto found = score_of(study, *record, score);
         if (found && (!best || *found > *best)) best = found;
     }

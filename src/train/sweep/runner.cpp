@@ -16,7 +16,9 @@
 #include "system/atomic_file.h"
 #include "system/cpu_limit.h"
 #include "train/sweep/child_run.h"
+#include "train/sweep/narrow.h"
 #include "train/sweep/run_lock.h"
+#include "train/sweep/teacher_weights.h"
 
 namespace cait {
 
@@ -145,12 +147,15 @@ private:
                                          need->second.score, need->second.arm, need->second.least,
                                          found ? fmt::format("{:.4f}", *found) : "none"));
         }
-        for (const auto& [key, value] : runs_[i].words)
-            if (value.starts_with("@") && !fs::exists(out_ / value.substr(1) / "last.safetensors"))
-                return block(i,
-                             fmt::format("{}: {} needs {}, which is not there: train it again",
-                                         runs_[i].name(), key,
-                                         (out_ / value.substr(1) / "last.safetensors").string()));
+        for (const auto& [key, value] : runs_[i].words) {
+            const auto weights = parse_teacher_weights(value);
+            if (!weights) continue;
+            try {
+                teacher_file(out_, *weights);
+            } catch (const Error& error) {
+                return block(i, fmt::format("{}: {} needs {}", runs_[i].name(), key, error.what()));
+            }
+        }
         return true;
     }
     bool block(std::size_t i, const std::string& why) {
@@ -321,6 +326,26 @@ double tuning_cost(const SweepStudy& study, const RecordStore& store) {
     return seconds;
 }
 
+// Runs what the records ask for (narrow.h) until they ask for nothing more.
+template <class Plan>
+SweepOutcome run_as_known(const SweepStudy& study, const SweepOptions& options,
+                          const RecordStore& store, double spent, const Plan& plan) {
+    const auto find = [&](const SweepRun& run) { return store.find(run); };
+    std::vector<std::string> notes;
+    for (std::size_t known = 0;;) {
+        const std::vector<SweepRun> runs = narrowed(study, plan(), find);
+        SweepOutcome outcome = StudyRunner(study, options, store, runs, spent).run();
+        for (const std::string& note : outcome.notes)
+            if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+        const bool more = study.narrow && runs.size() != known && !outcome.cut;
+        if (!more || outcome.stopped_by != 0 || outcome.left > 0) {
+            outcome.notes = notes;
+            return outcome;
+        }
+        known = runs.size();
+    }
+}
+
 std::string choices_text(const TuneChoices& choices) {
     std::string text;
     for (const auto& [arm, values] : choices) {
@@ -369,9 +394,9 @@ SweepOutcome run_extension(const SweepStudy& study, const SweepOptions& options,
     const auto choices = tuned(study, tune_scores(study, store));
     SweepStudy unlimited = study;  // its budget was for the seeds that were planned
     unlimited.budget_hours = 0;
-    const std::vector<SweepRun> runs =
-        plan_extended(unlimited, choices.value_or(TuneChoices()), extensions);
-    return StudyRunner(unlimited, options, store, runs).run();
+    return run_as_known(unlimited, options, store, 0, [&] {
+        return plan_extended(unlimited, choices.value_or(TuneChoices()), extensions);
+    });
 }
 
 SweepOutcome run_study(const SweepStudy& study, const SweepOptions& options) {
@@ -402,8 +427,8 @@ SweepOutcome run_study(const SweepStudy& study, const SweepOptions& options) {
             return outcome;
         }
     }
-    const std::vector<SweepRun> runs = plan_runs(study, *choices);
-    return StudyRunner(study, options, store, runs, tuning_cost(study, store)).run();
+    return run_as_known(study, options, store, tuning_cost(study, store),
+                        [&] { return plan_runs(study, *choices); });
 }
 
 }  // namespace cait

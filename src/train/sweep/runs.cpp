@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "cait/error.h"
 #include "train/sweep/arms.h"
+#include "train/sweep/teacher_weights.h"
 
 namespace cait {
 
@@ -16,6 +17,15 @@ namespace {
 
 std::vector<std::int64_t> arm_seeds(const SweepStudy& study, const StudyArm& arm) {
     return arm.seeds.empty() ? study.seeds : arm.seeds;
+}
+
+std::optional<TeacherWeights> teacher_of(const SweepStudy& study, const SweepRun& run,
+                                         const std::string& key, const std::string& value) {
+    try {
+        return parse_teacher_weights(value);
+    } catch (const Error& error) {
+        throw Error(fmt::format("{}: arm {}: {}: {}", study.file, run.arm, key, error.what()));
+    }
 }
 
 // Fills in `after` and `need`, which point into `runs` itself.
@@ -31,9 +41,11 @@ void link_runs(const SweepStudy& study, const std::vector<ExpandedArm>& arms,
             return *found;
         };
         for (auto& [key, value] : run.words) {
-            if (!value.starts_with("@")) continue;
-            const SweepRun& other = runs[require(value.substr(1), key)];
-            value = fmt::format("@{}/{}", other.arm, other.seed);
+            auto weights = teacher_of(study, run, key, value);
+            if (!weights) continue;
+            weights->run = runs[require(weights->run, key)].folder();
+            if (!weights->like.empty()) weights->like = runs[require(weights->like, key)].folder();
+            value = weights->text();
             run.settings[key] = value;
         }
         const auto arm =

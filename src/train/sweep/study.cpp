@@ -129,7 +129,7 @@ std::vector<std::int64_t> seeds_of(const StudyReader& reader, const TomlNode& no
 }
 
 StudyArm arm_of(const StudyReader& reader, const TomlNode& root) {
-    reader.only(root, {"name", "settings", "seeds", "needs", "tune"}, "arm.");
+    reader.only(root, {"name", "settings", "seeds", "needs", "tune", "val"}, "arm.");
     StudyArm arm;
     arm.line = root.line;
     reader.text(root, "name", arm.name);
@@ -143,6 +143,7 @@ StudyArm arm_of(const StudyReader& reader, const TomlNode& root) {
     if (const TomlNode* node = reader.find(root, "settings"))
         arm.settings = reader.settings(reader.table("arm.settings", *node));
     if (const TomlNode* node = reader.find(root, "seeds")) arm.seeds = seeds_of(reader, *node);
+    reader.text(root, "val", arm.val);
     if (const TomlNode* node = reader.find(root, "tune"))
         arm.tune = factors_of(reader, reader.table("arm.tune", *node));
     if (const TomlNode* node = reader.find(root, "needs")) {
@@ -233,6 +234,24 @@ StudyTune tune_of(const StudyReader& reader, const TomlNode& root) {
     if (tune.search == TuneSearch::random && tune.tries == 0)
         reader.fail(root.line, "tune.tries: expected a number where search is random");
     return tune;
+}
+
+StudyNarrow narrow_of(const StudyReader& reader, const TomlNode& root, const SweepStudy& study) {
+    reader.only(root, {"key", "seed"}, "narrow.");
+    StudyNarrow narrow{{}, study.seeds.front(), root.line};
+    reader.text(root, "key", narrow.key);
+    const auto varies = [&](const StudyFactor& factor) {
+        return std::ranges::find(factor.keys, narrow.key) != factor.keys.end();
+    };
+    if (std::ranges::none_of(study.factors, varies))
+        reader.fail(root.line, fmt::format("narrow.key: expected a key of [factors], found '{}'",
+                                           printable(narrow.key)));
+    if (const TomlNode* node = reader.find(root, "seed")) {
+        narrow.seed = reader.whole("narrow.seed", *node, 0);
+        if (std::ranges::find(study.seeds, narrow.seed) == study.seeds.end())
+            reader.expected("narrow.seed", *node, "one of the seeds");
+    }
+    return narrow;
 }
 
 std::map<std::string, std::string> defines_of(const StudyReader& reader, const TomlNode& root,
@@ -333,7 +352,8 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
     reader.only(
         root,
         {"title", "recipe", "settings", "data", "define", "factors", "together", "skip", "arm",
-         "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend", "tune"},
+         "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend", "tune",
+         "narrow"},
         "");
     SweepStudy study;
     study.file = file;
@@ -368,6 +388,8 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
     reader.flag(root, "extend", study.extend);
     if (const TomlNode* node = reader.find(root, "tune"))
         study.tune = tune_of(reader, reader.table("tune", *node));
+    if (const TomlNode* node = reader.find(root, "narrow"))
+        study.narrow = narrow_of(reader, reader.table("narrow", *node), study);
     check_arms(reader, study);
     return study;
 }

@@ -40,6 +40,7 @@ struct StudyArm {
     std::string name;
     StudySettings settings;
     std::vector<std::int64_t> seeds;  // of its own; empty: those of the study
+    std::string val;                  // what its runs validate on; empty: as the study has it
     std::optional<StudyNeed> need;
     std::vector<StudyFactor> tune;  // a grid of its own; empty: that of the study
     std::int64_t line = 0;
@@ -75,6 +76,13 @@ struct StudyTune {
     std::int64_t tries = 0;  // random: of the grid's points
 };
 
+// One seed runs all values of a key; the others only those that narrow.h says.
+struct StudyNarrow {
+    std::string key;
+    std::int64_t seed = 0;
+    std::int64_t line = 0;
+};
+
 struct SweepStudy {
     std::string name;  // of the file, without .toml
     std::string file, title, recipe;
@@ -95,6 +103,7 @@ struct SweepStudy {
     bool extend = false;        // as many seeds again where a contrast is open (extension.h)
     bool allow_unused = false;  // keys that have no effect in any run
     std::optional<StudyTune> tune;
+    std::optional<StudyNarrow> narrow;
 
     std::string fill(const std::string& text) const;  // "${H}" by its value
 };

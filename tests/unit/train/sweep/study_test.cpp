@@ -96,6 +96,37 @@ seeds = [7]
     EXPECT_EQ(runs[2].need->second.score, "top1");
 }
 
+TEST(StudyFile, ATeacherMayBeAnEarlierEpochAsGoodAsAnotherRun) {
+    const std::string text = kHead + std::string(R"([[arm]]
+name = "student"
+settings.distill.kind = "hard"
+settings.distill.teacher = "@long like other within 0.02"
+[[arm]]
+name = "long"
+seeds = [7]
+val = "folder:v"
+[[arm]]
+name = "other"
+seeds = [7]
+)");
+    const auto runs = plan_runs(study_of(text));
+    ASSERT_THAT(names_of(runs), ElementsAre("long-7", "other-7", "student-1", "student-2"));
+    EXPECT_EQ(runs[2].settings.at("distill.teacher"), "@long/7 like other/7 within 0.02");
+    EXPECT_THAT(runs[2].after, ElementsAre(0U, 1U));
+    EXPECT_EQ(runs[0].settings.at("data.val"), "folder:v");
+    EXPECT_EQ(runs[1].settings.at("data.val"), "none");
+    EXPECT_THAT(runs[0].words, testing::Contains(testing::Pair("data.val", "folder:v")));
+    const auto refusal = [&](const std::string& before, const std::string& after) {
+        std::string changed = text;
+        changed.replace(changed.find(before), before.size(), after);
+        return study_refusal(changed);
+    };
+    EXPECT_EQ(refusal("like other", "like nobody"),
+              "x.toml: arm student: distill.teacher: no run is called 'nobody'");
+    EXPECT_THAT(refusal(" within 0.02", ""),
+                StartsWith("x.toml: arm student: distill.teacher: expected '@RUN like RUN within"));
+}
+
 TEST(StudyFile, AnIdentityIsThatOfSettingsAndNotOfPlaces) {
     const std::string text = R"(recipe = "small"
 seeds = [1]
