@@ -23,7 +23,7 @@ void check(const AnalyzeArguments& arguments) {
     if (!arguments.pictures.files.empty() && !arguments.pictures.data.empty())
         throw UsageError("expected image files or --data NAME, one of the two");
     if (!arguments.second.empty() && arguments.pictures.data.empty())
-        throw UsageError("--second: expected --data beside it, which it is compared with");
+        throw UsageError("--second: expected --data as well, which it is compared with");
     if (arguments.weights.size() > 1 && !arguments.executor.cache.empty())
         throw UsageError("--packed: expected one model, as it keeps the weights of one");
     for (const std::int64_t size : arguments.sizes)

@@ -65,7 +65,7 @@ std::string missing(const Analysis& analysis, const AnalyzeArguments& arguments)
     if (analysis.needs == Needs::labels && arguments.pictures.data.empty())
         return "expected --data with labels, found none";
     if (analysis.needs == Needs::second && arguments.second.empty())
-        return "expected --second beside --data, found none";
+        return "expected --second alongside --data, found none";
     return {};
 }
 

@@ -222,7 +222,7 @@ void add_bench(CLI::App& command, const Invocation&) {
         ->check(CLI::Range(0.01, 3600.0))
         ->capture_default_str();
     command.add_option("--runs", arguments->effort.runs,
-                       "Exactly so many runs instead, as in papers (30)");
+                       "Exactly this number of runs instead, as in papers (30)");
     command.add_flag("--layers", arguments->layers, "Also where the time goes, step by step");
     add_json_flag(command, arguments->json, "Print a JSON list");
     command.callback([arguments] { run(*arguments); });

@@ -92,7 +92,7 @@ void add_forward(CLI::App& command, const Invocation& invocation) {
     add_weights_option(command, arguments->weights);
     command
         .add_option("--seed", arguments->seed,
-                    "For weights that have to be made anew: the head's, or all without --weights")
+                    "For weights that are initialised here: a new head's, or all without --weights")
         ->capture_default_str();
     command.add_option("--input", arguments->input, "Images [B, C, H, W] float32, .npy")
         ->required();

@@ -248,7 +248,7 @@ private:
                     arguments_.host, v6 ? "]" : "", port);
         if (serve::is_loopback(arguments_.host)) return;
         if (without_token)
-            print_error("note: whoever reaches {} may use it; --token-file asks for a token\n",
+            print_error("note: anyone who can reach {} may use it; --token-file asks for a token\n",
                         arguments_.host);
         if (arguments_.names.empty())
             print_error(

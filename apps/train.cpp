@@ -149,7 +149,7 @@ void add_run_options(CLI::App& command, TrainWords& words) {
         ->capture_default_str();
     command
         .add_option("--seeds", words.seeds,
-                    "Train so many times, with seeds from train.seed on, in RUN/seed-0 and on; "
+                    "Train N times, with seeds from train.seed on, in RUN/seed-0 and on; "
                     "finished ones are kept; mean, deviation and plots in RUN/seeds.html")
         ->check(CLI::Range(1, kMostSeeds));
     command

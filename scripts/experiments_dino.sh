@@ -50,7 +50,7 @@ print(f"{name}: kNN {100 * knn:.2f} %, classifier {100 * last['top1']:.2f} %")
 PYTHON
 }
 
-# Frozen features of FILE, or of a trunk made anew: judge NAME SET [FILE]
+# Frozen features of FILE, or of a trunk rebuilt: judge NAME SET [FILE]
 judge() {
     local trunk="${settings[trunk]} ${settings[$2]%% *}" weights=()
     if [[ -n ${3:-} ]]; then trunk="eval.crop_ratio=1 train.seed=0" weights=(--weights "$3"); fi

@@ -62,7 +62,7 @@ public:
 
     // Of the layer'th layer that has a class token; without a number the one that tells most about
     // the object: the last block of a ViT, the first class layer of CaiT. Of a model with a token
-    // for each class, the likeliest one's. Throws UsageError when there is none.
+    // for each class, the likeliest one's. Throws UsageError if no layer has one.
     AttentionMap attention(const std::filesystem::path& file,
                            std::optional<std::size_t> layer = std::nullopt) const;
     // The photograph with a map over it, as .png or .jpg.

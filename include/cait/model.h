@@ -41,7 +41,7 @@ struct ModelInfo {
     std::optional<double> miou_21k_multi = {};
 };
 
-// The models whose name contains one of the filters (all, when there is none), with `settings`
+// The models whose name contains one of the filters (all, without filters), with `settings`
 // applied to each. Throws UsageError, with the nearest names, when nothing fits a filter.
 std::vector<ModelInfo> list_models(const std::vector<std::string>& filters = {},
                                    const SettingList& settings = {});
@@ -79,7 +79,7 @@ public:
     struct LoadOptions {
         bool prefer_ema = false;        // take the averaged weights when a checkpoint has both
         bool allow_non_finite = false;  // otherwise NaN and infinity are refused
-        std::uint64_t seed = 0;         // for a class head that has to be made anew
+        std::uint64_t seed = 0;         // for a class head that has to be rebuilt
         // Take a file whose class head does not fit, or that has none, with a head of random
         // numbers: to train it, or for features alone. Otherwise such a file is an Error, because
         // the answers of such a head mean nothing.
@@ -96,7 +96,7 @@ public:
         return load(file, name, settings, LoadOptions());
     }
 
-    // One safetensors file that needs nothing beside it; replaced atomically.
+    // One safetensors file that needs no other file; replaced atomically.
     void save(const std::filesystem::path& file) const;
 
     // The same model with other weights, which must have the names and shapes of these; int8 with
@@ -125,8 +125,8 @@ public:
     // Names of the classes in the order of the logits; empty when the file does not say.
     const std::vector<std::string>& classes() const { return classes_; }
     void set_classes(std::vector<std::string> names);  // one per class
-    // Whether load(), with_classes() or with_head() had to make the class head, or some of its
-    // classes, anew: these have learned nothing yet.
+    // Whether load(), with_classes() or with_head() had to initialise the class head, or some of
+    // its classes: these have learned nothing yet.
     bool has_fresh_head() const { return fresh_head_; }
 
     const Preprocessing& preprocessing() const { return preprocessing_; }
@@ -145,7 +145,7 @@ public:
     const std::map<std::string, std::string>& training() const { return training_; }
     void set_training(std::map<std::string, std::string> facts) { training_ = std::move(facts); }
 
-    // What save() writes beside the weights: configuration and all of the above.
+    // What save() writes in addition to the weights: configuration and all of the above.
     std::map<std::string, std::string> metadata() const;
 
     ModelInfo info() const;

@@ -24,7 +24,7 @@ struct Score {
 // In the order in which they are shown.
 using Scores = std::vector<Score>;
 
-// Null where there is none of that name.
+// Null if no score has that name.
 const Score* find_score(const Scores& scores, std::string_view name);
 std::string score_text(const Score& score);
 

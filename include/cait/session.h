@@ -24,7 +24,8 @@ struct SessionOptions {
     // and made again where the model's weights or the processor have changed, or where it is
     // damaged. Empty: none.
     std::filesystem::path cache = {};
-    // Bytes that a session may need beside the weights; 0: what the machine or the container has.
+    // Bytes that a session may need in addition to the weights; 0: what the machine or the
+    // container has.
     std::size_t memory_limit = 0;
     // int8: parts of the model that read a parameter whose name matches one of these patterns, such
     // as "blocks.0.*", stay in bf16, or in fp32 on processors without it. The first plan throws
@@ -34,7 +35,7 @@ struct SessionOptions {
 
 struct SessionMemory {
     std::size_t weights = 0;      // packed
-    std::size_t activations = 0;  // all that one run needs beside them, all threads together
+    std::size_t activations = 0;  // all that one run needs in addition, all threads together
 };
 
 // Any number of threads may call run() at the same time; one of them uses the session's threads,
@@ -53,7 +54,7 @@ public:
                                       const std::vector<std::string>& taps = {}) const;
 
     // What run() would otherwise do at its first call with these taps. Throws Error where they need
-    // more than `memory_limit` bytes beside the weights; 0: what the options say.
+    // more than `memory_limit` bytes in addition to the weights; 0: what the options say.
     void prepare(const std::vector<std::string>& taps, std::size_t memory_limit = 0) const;
     // Gives the memory back that was prepared for these taps, once no run uses it any more.
     void forget(const std::vector<std::string>& taps) const;

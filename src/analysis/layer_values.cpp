@@ -71,7 +71,7 @@ std::vector<double> token_cosines(const Model& model, const Executor& executor,
         taps.push_back(tap);
     if (taps.empty())
         throw UsageError(
-            fmt::format("{}: expected a model with a distillation token beside the class token, "
+            fmt::format("{}: expected a model with a distillation token alongside the class token, "
                         "found one token",
                         model.spec().name));
     const std::map<std::string, Tensor> outputs = run(executor, shown, taps);

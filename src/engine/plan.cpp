@@ -115,8 +115,8 @@ Plan::~Plan() = default;
 void Plan::check_memory(Index bytes) const {
     if (options_.memory_limit == 0 || bytes <= options_.memory_limit) return;
     throw Error(fmt::format(
-        "{}: expected to need at most {} MiB beside the weights, found {} MiB ({} threads); "
-        "fewer threads, a smaller batch or smaller images need less",
+        "{}: expected to need at most {} MiB in addition to the weights, found {} MiB ({} "
+        "threads); fewer threads, a smaller batch or smaller images need less",
         options_.name, options_.memory_limit >> 20, bytes >> 20, options_.threads));
 }
 

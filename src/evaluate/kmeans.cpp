@@ -74,7 +74,7 @@ void fill_empty(std::vector<Neighbour>& nearest_centre, std::size_t clusters) {
 Clusters k_means(const Vectors& vectors, const KMeansOptions& options) {
     if (options.clusters == 0 || options.clusters > vectors.rows)
         throw UsageError(
-            fmt::format("clusters: expected 1 to {}, as there are so many images, "
+            fmt::format("clusters: expected 1 to {}, the number of images, "
                         "found {}",
                         vectors.rows, options.clusters));
     Vectors centres = first_centres(vectors, options);

@@ -60,7 +60,7 @@ void bind(Settings& s, CaitConfig& c) {
     bind_residual(s, c.residual, c.depth);
     bind_norm_place(s, c.norm_place);
     s.flag("distill_token", c.distill_token,
-           "a distillation token beside the class token, with its own head");
+           "a distillation token alongside the class token, with its own head");
     bind_dropout(s, c.dropout);
     s.read_if(
         {"class_layers", "class_in_keys", "class_scale"},

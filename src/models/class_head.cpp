@@ -36,16 +36,16 @@ std::string note_about(const std::vector<std::int64_t>& from, const std::vector<
     for (std::size_t i = 0; i < from.size(); ++i)
         if (from[i] == kNew) fresh.push_back(names[i]);
     if (known == 0)
-        return fmt::format("head made anew for {} classes: the weights do not name theirs",
+        return fmt::format("head rebuilt for {} classes: the weights do not name theirs",
                            names.size());
     if (fresh.size() == names.size())
         return fmt::format(
-            "head made anew for {} classes: none of them is among the {} of the weights",
+            "head rebuilt for {} classes: none of them is among the {} of the weights",
             names.size(), known);
     if (fresh.empty())
         return fmt::format("head: {} of {} classes taken over by name", names.size(), known);
     const std::size_t shown = std::min(fresh.size(), kShown);
-    return fmt::format("head: {} classes taken over by name, {} made anew: {}{}",
+    return fmt::format("head: {} classes taken over by name, {} new: {}{}",
                        names.size() - fresh.size(), fresh.size(),
                        fmt::join(fresh.begin(), fresh.begin() + std::ptrdiff_t(shown), ", "),
                        fresh.size() > shown ? " …" : "");

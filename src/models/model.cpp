@@ -37,7 +37,7 @@ Task task_for(const ModelSpec& spec, Task task) {
 }
 
 // A file need not have what the classes of pixels do not depend on: the last norm of a trunk, the
-// second head of training. Where it has nothing of the head, the head is made anew.
+// second head of training. Where it has nothing of the head, the head is rebuilt.
 struct DenseExpectation {
     std::vector<ExpectedTensor> tensors;
     bool fresh_head = false;
@@ -166,7 +166,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
                       {.allow_non_finite = options.allow_non_finite,
                        .may_lack_heads = !described.facts.has_head()});
     if (expected.fresh_head) {
-        matched.why_fresh = "decode_head made anew: the file has none";
+        matched.why_fresh = "decode_head rebuilt: the file has none";
         matched.fresh.emplace_back("decode_head");
         matched.notes.push_back(matched.why_fresh);
     }

@@ -33,7 +33,7 @@ Model Model::with_head(const SettingList& head, std::uint64_t seed) const {
     }
     if (!same_classifier)
         model.notes_.push_back(
-            fmt::format("head made anew: its hidden layer has {} numbers, that of the weights {}",
+            fmt::format("head rebuilt: its hidden layer has {} numbers, that of the weights {}",
                         model.spec_->head.classifier, spec_->head.classifier));
     model.answer_as(*this);
     return model;

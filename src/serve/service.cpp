@@ -279,7 +279,7 @@ Intake Service::intake_of(const std::shared_ptr<Task>& task) {
                  const ServedModel& model = *task->model;
                  if (images == 1 && decoding < kUsual * model.bound()) return;
                  if (!admission_.grow(*task->ticket, model.cost(images, decoding), model.room()))
-                     throw HttpError(503, "server: too busy for so many images, try again");
+                     throw HttpError(503, "server: too busy for this number of images, try again");
              }}};
 }
 

@@ -44,7 +44,7 @@ bool palette_is_described(const CpuReader& reader, std::uint32_t last_leaf) {
 std::string amx_obstacle(const CpuReader& reader, const CpuFlags& flags) {
     if (!flags.names_amx) return "the processor does not name amx_tile and amx_bf16 in CPUID";
     if (!flags.saves_tiles) return "the operating system does not save the tile registers (XCR0)";
-    if (flags.vectors < Isa::avx512_bf16) return "it needs avx512_bf16 beside it";
+    if (flags.vectors < Isa::avx512_bf16) return "it needs avx512_bf16 as well";
     if (!reader.request_tiles()) return "the kernel refused the permission (arch_prctl)";
     switch (reader.try_tiles()) {
         case TileTrial::passed: return "";
@@ -84,7 +84,7 @@ CpuFlags read_cpu_flags(const CpuReader& reader) {
             flags.vectors = isa;
         else
             flags.why_not[std::size_t(isa)] =
-                why_not.empty() ? fmt::format("it needs {} beside it", isa_name(below)) : why_not;
+                why_not.empty() ? fmt::format("it needs {} as well", isa_name(below)) : why_not;
     }
     flags.names_amx = bit(leaf7.edx, 24) && bit(leaf7.edx, 22);
     flags.saves_tiles = (saved & kTiles) == kTiles;

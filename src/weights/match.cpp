@@ -207,7 +207,7 @@ private:
                 found->second->shape()[1] == wanted.shape[1])
                 continue;
             other_heads_.insert(head_of(wanted.name));
-            note_fresh(fmt::format("{} made anew: it reads {} features, that of the file {}",
+            note_fresh(fmt::format("{} rebuilt: it reads {} features, that of the file {}",
                                    head_of(wanted.name), wanted.shape[1],
                                    found->second->shape()[1]));
         }
@@ -215,7 +215,7 @@ private:
 
     void make_head(const ExpectedTensor& wanted) {
         result_.fresh.push_back(wanted.name);
-        note_fresh(fmt::format("{} made anew for {} classes: the file has none",
+        note_fresh(fmt::format("{} rebuilt for {} classes: the file has none",
                                head_of(wanted.name), wanted.shape[0]));
     }
 

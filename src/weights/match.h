@@ -49,7 +49,7 @@ struct ExpectedTensor {
 
 struct MatchOptions {
     bool allow_non_finite = false;
-    // A backbone alone fits: class heads of which the file has nothing at all are made anew.
+    // A backbone alone fits: class heads of which the file has nothing at all are rebuilt.
     bool may_lack_heads = false;
 };
 

@@ -102,7 +102,7 @@ TEST_F(Predict, PublishedHeadsAnswerWithImageNetsNames) {
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, Not(HasSubstr("class ")));
     EXPECT_THAT(run.err, HasSubstr("the names are those of ImageNet-1k"));
-    // A head that was made anew knows no class yet.
+    // A head that was rebuilt knows no class yet.
     const Finished fresh = cait(Words{"predict", path("a.png"), "--allow-fresh-head"} + kWeights +
                                 Words{"--set", "model.classes=1000"});
     EXPECT_THAT(fresh.out, HasSubstr("class "));

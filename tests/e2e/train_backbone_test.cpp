@@ -78,7 +78,7 @@ TEST_F(Backbone, GetsAHeadForTheDataAndLearnsIt) {
                                     "--set",     "augment.policy=none"} +
                               kTinyBackbone);
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_THAT(run.err, HasSubstr("head made anew for 3 classes: the file has none"));
+    EXPECT_THAT(run.err, HasSubstr("head rebuilt for 3 classes: the file has none"));
     const Model before = Model::load(
         weights_, "vit_giant_patch14_reg4_dinov2",
         {{"image_size", "16"}, {"patch", "8"}, {"dim", "16"}, {"depth", "2"}, {"heads", "2"}});

@@ -167,7 +167,7 @@ TEST_F(TrainBeyondLabels, FineTunesAClassifierWithAHiddenLayer) {
         cait(run_of("grafit-transfer", "tuned",
                     {"--weights", path("run"), "--set", "head.classifier=12", "--lr", "0.05"}));
     ASSERT_EQ(tuned.status, 0) << tuned.err;
-    EXPECT_THAT(tuned.err, HasSubstr("head made anew: its hidden layer has 12 numbers"));
+    EXPECT_THAT(tuned.err, HasSubstr("head rebuilt: its hidden layer has 12 numbers"));
     expect_accuracy(tuned, "tuned", true);
     std::set<std::string> names;
     for (const NamedTensor& tensor : TensorFile::open(path("tuned/best.safetensors")).tensors)

@@ -58,7 +58,7 @@ TEST_F(TrainClasses, AHeadForOtherClassesIsMadeAnew) {
     rename("red", "amber");
     const Finished partly = cait(recipe("partly", words));
     ASSERT_EQ(partly.status, 0) << partly.err;
-    EXPECT_THAT(partly.err, HasSubstr("head: 2 classes taken over by name, 1 made anew: amber"));
+    EXPECT_THAT(partly.err, HasSubstr("head: 2 classes taken over by name, 1 new: amber"));
     const Model before = Model::load(weights), after = Model::load(path("partly/last.safetensors"));
     ASSERT_THAT(after.classes(), testing::ElementsAre("amber", "blue", "green"));
     const auto row = [](const Model& model, int index) {
@@ -71,7 +71,7 @@ TEST_F(TrainClasses, AHeadForOtherClassesIsMadeAnew) {
     rename("green", "moss");
     const Finished anew = cait(recipe("anew", words));
     ASSERT_EQ(anew.status, 0) << anew.err;
-    EXPECT_THAT(anew.err, HasSubstr("head made anew for 3 classes: none of them is among the 3"));
+    EXPECT_THAT(anew.err, HasSubstr("head rebuilt for 3 classes: none of them is among the 3"));
 }
 
 // The documented way to another image size. The names used to be lost with another preset, and the
@@ -83,7 +83,7 @@ TEST_F(TrainClasses, AnotherPresetTakesTheClassesOverByName) {
         cait(recipe("second", {"--weights", path("first"), "--model", "cait_xxs36_224", "--epochs",
                                "1", "--set", "optim.lr=1e-9", "--set", "schedule.min_lr=0"}));
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_THAT(run.err, HasSubstr("head: 2 classes taken over by name, 1 made anew: amber"));
+    EXPECT_THAT(run.err, HasSubstr("head: 2 classes taken over by name, 1 new: amber"));
     EXPECT_THAT(run.err, Not(HasSubstr("does not name")));
     rename("amber", "red");
     const Finished same =

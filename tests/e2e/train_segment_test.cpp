@@ -175,7 +175,7 @@ TEST_F(TrainSegment, AHeadAloneLeavesTheTrunkAsItIs) {
         const bool statistic = name.find(".running_") != std::string::npos;
         if (name.starts_with("decode_head.")) {
             EXPECT_FALSE(same) << name;
-            // Not made anew: five steps of at most 5e-4.
+            // Not rebuilt: five steps of at most 5e-4.
             if (!statistic) {
                 EXPECT_LT(difference(tensor, found), 0.01F) << name;
             }

@@ -83,7 +83,7 @@ DatasetPtr open_csv_dataset(const DatasetUri& uri, Split) {
     const std::vector<std::string> levels = level_columns(uri);
     const bool several = uri.flag("several");
     if (several && !levels.empty())
-        throw UsageError(fmt::format("{}: several: expected no levels beside it", uri.text));
+        throw UsageError(fmt::format("{}: several: expected no levels alongside it", uri.text));
     const std::string last = levels.empty() ? "label" : levels.back();
     const std::size_t path = find_column(row, uri.option("path").value_or("path"), uri.path);
     std::vector<Column> read{{find_column(row, uri.option("label").value_or(last), uri.path), {}}};

@@ -99,7 +99,7 @@ std::vector<DataSource> segmentation_folder_sources() {
              .form = "segmentation:FOLDER?split=train|val|test&list=FILE&classes=FILE&ignore=11&"
                      "reduce_zero=true&images=NAME&labels=NAME",
              .help =
-                 "images/NAME.jpg beside labels/NAME.png, a number per pixel (grey or palette); "
+                 "images/NAME.jpg with labels/NAME.png, a number per pixel (grey or palette); "
                  "classes: one line each, NAME or NAME R G B (else classes.txt in FOLDER, else "
                  "numbers); 255 and the numbers of ignore are left out; reduce_zero: 0, too, "
                  "and classes begin at 1",

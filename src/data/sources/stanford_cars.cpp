@@ -61,7 +61,7 @@ FileList list_part(const fs::path& root, Split split) {
         of_devkit(root, train ? "cars_train_annos.mat" : "cars_test_annos_withlabels.mat");
     if (!train && !fs::exists(path) && fs::exists(of_devkit(root, "cars_test_annos.mat")))
         throw Error(
-            fmt::format("{}: has no labels; expected cars_test_annos_withlabels.mat beside it",
+            fmt::format("{}: has no labels; expected cars_test_annos_withlabels.mat alongside it",
                         of_devkit(root, "cars_test_annos.mat").string()));
     const fs::path meta_path = of_devkit(root, "cars_meta.mat");
     const std::vector<std::byte> meta_bytes = read_bytes(meta_path), bytes = read_bytes(path);

@@ -51,7 +51,7 @@ void check_direct_map(const IndexFields& fields, const StoredArray<std::int64_t>
         const std::int64_t place = map[row];
         if (place < 0 || std::uint64_t(place) >> 32 >= lengths.size() ||
             (std::uint64_t(place) & UINT32_MAX) >= lengths[std::uint64_t(place) >> 32])
-            fields.fail(fmt::format("direct map: vector {} is said to be at {}, which is not there",
+            fields.fail(fmt::format("direct map: vector {} should be at {}, which does not exist",
                                     row, place));
     }
 }

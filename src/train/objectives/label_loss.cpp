@@ -59,7 +59,7 @@ void check_settings(const LossPart& loss, const DistillPart& distill, std::int64
             "0, or a threshold from {}",
             loss.smoothing, loss.bce_threshold, loss.smoothing / double(classes)));
     if (loss.cosub && (loss.name == "token_label" || distill.kind != Distillation::none))
-        throw UsageError("loss.cosub: expected neither token labels nor distillation beside it");
+        throw UsageError("loss.cosub: expected neither token labels nor distillation alongside it");
     if (distill.kind == Distillation::none) return;
     if (!(distill.alpha >= 0 && distill.alpha <= 1))
         throw UsageError(

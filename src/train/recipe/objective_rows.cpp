@@ -99,8 +99,8 @@ void bind_memory(Settings& s, Recipe& recipe) {
 
 void bind_clusters(Settings& s, ClusterPart& p) {
     s.integer("clusters.count", p.count, 0,
-              "ClusterFit+: labels are so many clusters of another model's features; 0: the data's "
-              "own");
+              "ClusterFit+: labels are clusters of another model's features, this number of them; "
+              "0: the data's own");
     bind_text(s, "clusters.weights", p.weights, "the file of that model");
     s.integer("clusters.rounds", p.rounds, 1, "of k-means, at most", 10'000);
 }
@@ -392,8 +392,8 @@ void bind_objectives(Settings& s, Recipe& recipe) {
 
 void bind_neighbours(Settings& s, EvalPart& eval) {
     s.integer("eval.neighbours", eval.neighbours, 1,
-              "where the class head does not learn: validation images are classified by so many "
-              "of the training images",
+              "where the class head does not learn: validation images are classified by this "
+              "number of training images",
               100'000);
     s.word("eval.features", eval.features, {"trunk", "projection"},
            "that these neighbours are found by");

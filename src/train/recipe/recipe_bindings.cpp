@@ -91,7 +91,8 @@ void bind_colour(Settings& s, AugmentPart& p) {
               Settings::Kind::text,
               "rand-m9-mstd0.5-inc1 …, original, v0, trivial, three, three-grey-blur …, none"});
     bind_jitter(s, "augment.jitter", p.jitter);
-    s.flag("augment.force_jitter", p.force_jitter, "jitter also beside a policy that replaces it");
+    s.flag("augment.force_jitter", p.force_jitter,
+           "jitter also alongside a policy that replaces it");
     s.number("augment.erase", p.erase, 0, 1, "probability of random erasing");
     s.choice("augment.erase_mode", p.erase_mode,
              {{erase_mode_name(EraseMode::pixel), EraseMode::pixel},
@@ -298,9 +299,9 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
            "how an image that is not square is cut");
     bind_neighbours(s, eval);
     s.integer("save.steps", save.steps, 0,
-              "also save every so many steps; 0: at the end of epochs only", kAny);
+              "also save every N steps; 0: at the end of epochs only", kAny);
     s.integer("save.keep_every", save.keep_every, 0,
-              "keep the model files of every so many epochs, averaged weights too; 0: none");
+              "keep the model files of every Nth epoch, averaged weights too; 0: none");
     bind_text(
         s, "save.best", save.best,
         "the score that decides which weights are the best: top1, top5, loss or ece, of loss.name "

@@ -99,10 +99,10 @@ void check_distillation(const Recipe& recipe) {
 void check_views(const Recipe& recipe) {
     if (recipe.views.name == ViewsKind::none) return;
     require(!mixes(recipe.augment), "views.name",
-            "none beside augment.mixup, augment.cutmix and augment.mix_tokens");
-    require(recipe.data.token_labels.empty(), "views.name", "none beside data.token_labels");
-    require(recipe.distill.kind == Distillation::none, "views.name", "none beside distill.kind");
-    require(!recipe.loss.cosub, "views.name", "none beside loss.cosub");
+            "none alongside augment.mixup, augment.cutmix and augment.mix_tokens");
+    require(recipe.data.token_labels.empty(), "views.name", "none alongside data.token_labels");
+    require(recipe.distill.kind == Distillation::none, "views.name", "none alongside distill.kind");
+    require(!recipe.loss.cosub, "views.name", "none alongside loss.cosub");
 }
 
 // What runs as at evaluation cannot do what only training does.

@@ -238,7 +238,7 @@ std::string keep_jitter_off(Recipe& recipe, const Recipe& before) {
     if (!has) return fmt::format("augment.policy {} replaces augment.jitter {}", a.policy, jitter);
     a.jitter = "0";
     return fmt::format(
-        "augment.jitter stays off: {0} had no effect beside augment.policy {1}; --set "
+        "augment.jitter stays off: {0} had no effect alongside augment.policy {1}; --set "
         "augment.jitter={0} switches it on",
         jitter, before.augment.policy);
 }

@@ -59,7 +59,7 @@ const std::vector<ReadRule>& data_rules() {
              return !r.augment.force_jitter ||
                     (jitters(r.augment.jitter) && !policy_keeps_jitter(r.augment));
          },
-         "an augment.jitter above 0 beside an augment.policy that replaces it"},
+         "an augment.jitter above 0 alongside an augment.policy that replaces it"},
         {{"augment.erase_mode", "augment.erase_count"},
          [](const Recipe& r) { return r.augment.erase > 0; },
          "augment.erase above 0"},
@@ -167,7 +167,7 @@ const std::vector<ReadRule>& loss_rules() {
          [](const Recipe& r) {
              return asks_for(r.loss, &ObjectiveTerm::views) && terms_of(r.loss.name).size() > 1;
          },
-         "a loss.name that compares views beside another term"},
+         "a loss.name that compares views alongside another term"},
         {{"head.hidden"},
          [](const Recipe& r) {
              return r.head.kind == HeadKind::mlp || r.head.kind == HeadKind::dino;

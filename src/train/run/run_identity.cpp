@@ -82,7 +82,7 @@ void add_contents(Digest& digest, const Dataset& images, std::size_t index) {
 }
 
 // Of every image where there are few, else of some from the first to the last: it takes
-// milliseconds, and a set that was made anew differs everywhere.
+// milliseconds, and a set that was rebuilt differs everywhere.
 std::string contents_digest(const TrainingData& data) {
     constexpr std::size_t kSample = 256;
     Digest digest(DigestKind::sha256);

@@ -31,7 +31,7 @@ public:
     const std::string& damage() const { return log_.damage(); }  // of a log that goes on
 
     void add_note(const std::string& text) { notes_.push_back(text); }  // for the report
-    // In the log, where it stays when the run goes on and the report is made anew.
+    // In the log, where it stays when the run goes on and the report is rebuilt.
     void log_note(const RunState& state, double epoch, const std::string& text);
     void log_divergence(const RunState& state, double epoch, const std::string& text);
     void ended() { tensorboard_.ended(true); }  // the run is over

@@ -38,7 +38,7 @@ TEST(ClassHead, MovesRowsByName) {
     for (int old = 0; old < 3; ++old)
         EXPECT_NE(row(after, "head.weight", 1), row(before, "head.weight", old));
     EXPECT_EQ(after.weights().at("head.bias").shape(), (Shape{4}));
-    EXPECT_THAT(after.notes(), ElementsAre("head: 2 classes taken over by name, 2 made anew: "
+    EXPECT_THAT(after.notes(), ElementsAre("head: 2 classes taken over by name, 2 new: "
                                            "ant, bee"));
     // Nothing but the head has changed.
     const auto trunk = before.weights().at("pos_embed").floats();

@@ -223,7 +223,7 @@ TEST_F(DenseModel, LoadsATrunkAloneWhereAFreshHeadIsAllowed) {
     for (const auto& [name, tensor] : trunk.weights()) tensors.push_back({name, tensor});
     write_safetensors(path_, tensors, {});
     EXPECT_THAT(dense_refusal([&] { Model::load(path_, kDenseDeit, dense_deit()); }),
-                HasSubstr("decode_head made anew: the file has none"));
+                HasSubstr("decode_head rebuilt: the file has none"));
     const Model dense = Model::load(path_, kDenseDeit, dense_deit(), {.allow_fresh_head = true});
     EXPECT_TRUE(dense.has_fresh_head());
     EXPECT_TRUE(std::ranges::equal(dense.weights().at("blocks.0.mlp.fc1.weight").floats(),

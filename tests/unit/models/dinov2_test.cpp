@@ -153,7 +153,7 @@ TEST_F(Dinov2, ABackboneGetsAHeadForTheClassesAskedFor) {
     const Model model =
         Model::load(path_, "vit_small_patch14_dinov2", dinov2_with(kDinov2Tiny, {{"classes", "7"}}),
                     {.allow_fresh_head = true});
-    EXPECT_THAT(model.notes(), ElementsAre("head made anew for 7 classes: the file has none"));
+    EXPECT_THAT(model.notes(), ElementsAre("head rebuilt for 7 classes: the file has none"));
     EXPECT_TRUE(model.has_fresh_head());
     EXPECT_EQ(model.weights().at("head.weight").shape(), (Shape{7, 16}));
     // Our own file of a backbone, too; but one that says it has a head must have it.
@@ -198,7 +198,7 @@ TEST_F(Dinov2, DinosTrainingFilesLoadIntoVitAndDeit) {
                         dinov2_with(kDinov2Tiny, {{"classes", "3"}}), {.allow_fresh_head = true});
         EXPECT_THAT(loaded.notes(),
                     ElementsAre("the file has a teacher and a student: the teacher is taken",
-                                "head made anew for 3 classes: the file has none"));
+                                "head rebuilt for 3 classes: the file has none"));
         test::expect_close(Session(loaded).run(images, {"features"}).at("features"), features, 1e-5,
                            model);
     }

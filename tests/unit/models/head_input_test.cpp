@@ -76,7 +76,7 @@ TEST(HeadInput, AFileWithAnotherHeadGivesItsTrunk) {
     saved.save(path);
     const Model loaded = Model::load(path, "", {{"head_blocks", "3"}}, {.allow_fresh_head = true});
     EXPECT_THAT(loaded.notes(),
-                ElementsAre("head made anew: it reads 48 features, that of the file 16"));
+                ElementsAre("head rebuilt: it reads 48 features, that of the file 16"));
     EXPECT_TRUE(loaded.has_fresh_head());
     EXPECT_EQ(loaded.weights().at("head.weight").shape(), (Shape{3, 48}));
     EXPECT_EQ(loaded.weights().at("head.bias").floats()[0], 0);

@@ -165,7 +165,7 @@ TEST(ProjectionHead, AClassifierWithAHiddenLayerGoesWithTheFile) {
     const Model model = bare.with_head({{"head.classifier", "12"}}, 2);
     EXPECT_EQ(model.weights().at("head.weight").shape(), (Shape{5, 12}));
     EXPECT_EQ(model.weights().at("head_hidden.0.weight").shape(), (Shape{12, 16}));
-    EXPECT_THAT(model.notes().back(), HasSubstr("head made anew: its hidden layer has 12 numbers"));
+    EXPECT_THAT(model.notes().back(), HasSubstr("head rebuilt: its hidden layer has 12 numbers"));
     const auto file = folder / "model.safetensors";
     model.save(file);
     const Model loaded = Model::load(file);

@@ -106,7 +106,7 @@ TEST(Match, MakesAHeadAnewThatReadsOtherFeatures) {
     const Matched matched = match(file, {head("head.weight", {10, 2}), plain("norm.weight", {3})});
     EXPECT_THAT(matched.fresh, ElementsAre("head.weight"));
     EXPECT_THAT(matched.notes,
-                testing::Contains("head made anew: it reads 2 features, that of the file 3"));
+                testing::Contains("head rebuilt: it reads 2 features, that of the file 3"));
     EXPECT_THAT(match_error(file, {head("head.weight", {10, 2}), plain("norm.weight", {2})}),
                 HasSubstr("norm.weight expected [2], found [3]"));
 }

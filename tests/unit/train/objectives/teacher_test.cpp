@@ -242,7 +242,7 @@ TEST_F(Teachers, MustHaveTheStudentsClassesAndChannels) {
                           "student cait_xxs24_224, found 5"));
     EXPECT_THAT(teacher_refusal([&] { Teacher(part_, student("5", "1")); }),
                 HasSubstr("expected 1 channels as in the student cait_xxs24_224, found 3"));
-    // By name and weights: a head that loading would have made anew is no teacher.
+    // By name and weights: a head that loading would have rebuilt is no teacher.
     part_.teacher = "deit_tiny_patch16_224";
     part_.weights = file_;
     EXPECT_NO_THROW(Teacher(part_, student()));
