@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
 #include <mutex>
 #include <set>
 
@@ -20,6 +21,10 @@ namespace cait {
 namespace {
 
 using engine::Index;
+
+// Plans for sizes other than the model's own: clients and folders of photographs bring any number
+// of them.
+constexpr std::size_t kMostOtherSizes = 8;
 
 // The first value that is not finite, or the count if all are.
 std::size_t first_non_finite(std::span<const float> values) {
@@ -59,6 +64,7 @@ struct Session::State {
         auto operator<=>(const Key&) const = default;
     };
     std::map<Key, std::shared_ptr<const engine::Plan>> plans;
+    std::list<Key> other_sizes;  // of those plans, the one used last first
     std::shared_ptr<const engine::Plan> last;
 
     State(const Model& of, const SessionOptions& with)
@@ -100,7 +106,22 @@ struct Session::State {
         const std::lock_guard lock(mutex);
         const auto found = plans.find(key);
         if (found == plans.end()) return nullptr;
+        const auto place = std::ranges::find(other_sizes, key);
+        if (place != other_sizes.end())
+            other_sizes.splice(other_sizes.begin(), other_sizes, place);
         return last = found->second;
+    }
+
+    // Returns the plan that has to go for one more of another size, to be destroyed after the lock.
+    std::shared_ptr<const engine::Plan> keep(const Key& key,
+                                             std::shared_ptr<const engine::Plan> made) {
+        last = plans[key] = std::move(made);
+        if (key == key_of({key.taps.begin(), key.taps.end()})) return nullptr;
+        other_sizes.push_front(key);
+        if (other_sizes.size() <= kMostOtherSizes) return nullptr;
+        auto oldest = plans.extract(other_sizes.back());
+        other_sizes.pop_back();
+        return std::move(oldest.mapped());
     }
 
     // Runs of other plans go on while this one is prepared.
@@ -109,8 +130,10 @@ struct Session::State {
         const std::lock_guard one_at_a_time(compiling);  // it takes much memory
         if (auto known = find(key)) return known;
         auto made = compile(key, memory_limit != 0 ? memory_limit : options.memory_limit);
+        std::shared_ptr<const engine::Plan> ended;  // after the lock
         const std::lock_guard lock(mutex);
-        return last = plans[key] = std::move(made);
+        ended = keep(key, made);
+        return made;
     }
 
     // By the options and by the file.
@@ -165,6 +188,7 @@ void Session::forget(const std::vector<std::string>& taps) const {
             continue;
         }
         if (state_->last == plan->second) state_->last.reset();
+        std::erase(state_->other_sizes, plan->first);
         ended.push_back(std::move(plan->second));
         plan = state_->plans.erase(plan);
     }

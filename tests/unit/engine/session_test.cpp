@@ -107,6 +107,34 @@ TEST(Session, RunsAtOtherSizesWhereNoWeightsAreForPositions) {
     EXPECT_EQ(session.plans(), 0U);
 }
 
+TEST(Session, KeepsThePlansOfAFewOtherSizesAndOfItsOwn) {
+    const test::SmallPreset preset = test::distinct_small_presets("resnet").front();
+    const Model model = Model::create(preset.name, preset.settings, 5);
+    const Session session(model, {.threads = 1});
+    const Tensor own = test::random_images(model.spec(), 1);
+    session.run(own);
+    const std::int64_t side = own.shape()[2];
+    const auto run = [&](std::int64_t number) {
+        const Shape shape{1, 3, side, side + 32 * number};
+        std::vector<float> values(std::size_t(shape.count()));
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i % 17) / 17;
+        return session.run(Tensor::of(shape, values)).at("logits");
+    };
+    const Tensor first = run(1);
+    for (std::int64_t number = 2; number <= 20; ++number) {
+        run(number);
+        EXPECT_EQ(session.plans(), 1 + std::min<std::size_t>(8, std::size_t(number))) << number;
+    }
+    EXPECT_TRUE(same_bits(run(1), first));  // which was made again
+    EXPECT_EQ(session.plans(), 9U);
+    session.run(own);
+    EXPECT_EQ(session.plans(), 9U);
+    session.forget({});
+    EXPECT_EQ(session.plans(), 0U);
+    run(2);
+    EXPECT_EQ(session.plans(), 1U);
+}
+
 TEST(Session, ForgetsWhatIsNotNeededAndPreparesItAgain) {
     const Model model = tiny();
     const Session session(model, {.threads = 1});
