@@ -327,6 +327,22 @@ TEST_F(Sweep, WhatIsWrongIsSaidBeforeAnythingRuns) {
     EXPECT_FALSE(fs::exists(path("out")));
 }
 
+// A study that was changed does not count what it was before.
+TEST_F(Sweep, ResultsOfOtherSettingsAreRefused) {
+    study("s.toml", "[1]");
+    ASSERT_EQ(cait(sweep("s.toml", "out")).status, 0);
+    study("s.toml", "[1]", "loss.smoothing = 0.2\n");
+    expect_refused(cait(sweep("s.toml", "out")), 1,
+                   {"out/records/s/slow-1.json: made by other settings (loss.smoothing ",
+                    "move it away to run slow-1 again"});
+    expect_refused(cait(sweep("s.toml", "new", {"--records", path("out")})), 1,
+                   {"out/records/s/slow-1.json: made by other settings"});
+    fs::remove_all(path("out/records"));  // what it trained is still there
+    expect_refused(cait(sweep("s.toml", "out")), 1,
+                   {"out/s/slow/1: holds a run that was begun with other settings"});
+    ASSERT_EQ(cait(sweep("s.toml", "new")).status, 0);
+}
+
 TEST_F(Sweep, DryRunTimesEveryArmAndLeavesNothing) {
     study("s.toml", "[1, 2]");
     const Finished run = cait(sweep("s.toml", "out", {"--dry-run"}));
