@@ -89,7 +89,7 @@ void add_attend(CLI::App& command, const Invocation& invocation) {
     command.add_option("--raw", arguments->raw,
                        "The maps as numbers, [images, maps, heads, height, width]: .npy, or "
                        ".safetensors of several models");
-    add_json_flag(command, arguments->json, "What was seen as a JSON list on stdout");
+    add_json_flag(command, arguments->json, "Print a JSON list");
     command
         .add_option("--map", arguments->map,
                     "class: what the class token looks at in a layer; rollout: through all blocks "
@@ -107,7 +107,7 @@ void add_attend(CLI::App& command, const Invocation& invocation) {
                     "cividis; heat: colours over the photograph; map: the colours alone")
         ->check(CLI::IsMember({"saliency", "heat", "map"}))
         ->capture_default_str();
-    command.add_flag("--heads", arguments->heads, "Every head by itself, beside their mean");
+    command.add_flag("--heads", arguments->heads, "Every head separately, and their mean");
     command
         .add_option("--side", arguments->side,
                     "Longer side of each picture in pixels; default: the photograph's own, of "

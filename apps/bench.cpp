@@ -211,7 +211,7 @@ void add_bench(CLI::App& command, const Invocation&) {
         ->capture_default_str();
     command
         .add_option("--threads", arguments->threads,
-                    "One or more numbers; default: all processors that there are")
+                    "One or more numbers; default: all processors")
         ->delimiter(',')
         ->check(CLI::Range(1, 1024));
     command

@@ -145,9 +145,9 @@ void add_inspect(CLI::App& command, const Invocation&) {
     add_json_flag(command, arguments->json, "Print JSON, with the tensors");
     const OptionGroup group(command, "Graph");
     command.add_flag("--graph", arguments->graph, "Print the model's graph instead");
-    command.add_flag("--primitives", arguments->primitives, "With --graph: composites taken apart");
+    command.add_flag("--primitives", arguments->primitives, "With --graph: composites decomposed");
     command.add_flag("--fused", arguments->fused,
-                     "With --graph: branches in one piece, as they run");
+                     "With --graph: branches fused, as they run");
     command
         .add_option("--precision", arguments->precision,
                     "With --fused: also the number format of each node's products")

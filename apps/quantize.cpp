@@ -285,7 +285,7 @@ void add_quantize(CLI::App& command, const Invocation&) {
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
     command.add_option("--limit", arguments->limit,
-                       "Compare answers on the first N images of --calibrate; default: all");
+                       "Compare answers on N images of --calibrate, evenly spaced; default: all");
     command.add_flag("--skip-bad", arguments->skip_bad,
                      "Leave out up to 5 % of unreadable images instead of refusing the first");
     command.add_option("--report", arguments->report, "Also write a page with chart and table")

@@ -119,7 +119,7 @@ void add_search(CLI::App& command, const Invocation& invocation) {
 }
 
 const RegisterCommand search_row({"search", CommandGroup::search,
-                                  "Find the images of an index that look like others to a network",
+                                  "Find the images of an index that a network finds similar",
                                   add_search});
 
 }  // namespace

@@ -278,7 +278,7 @@ void add_sweep(CLI::App& command, const Invocation& invocation) {
     command.add_flag("--retry-failed", words->retry_failed,
                      "Run what diverged or failed again, from its start");
     command.add_flag("--final", words->final,
-                     "Studies that tune: go on to the runs that the test images judge");
+                     "Studies that tune: also start the runs that are measured on the test images");
     command
         .add_option("--table", words->table,
                     "Only print a table of finished runs by one or two settings: 'KEY x KEY'")

@@ -128,7 +128,7 @@ void add_recipe_options(CLI::App& command, const std::shared_ptr<TrainWords>& wo
     add_setting("--data", "data.train", "Training data, as `cait data` names them");
     add_setting("--val", "data.val",
                 "Validation data; default: the other part of --data, or what is held out "
-                "of it; none: do without");
+                "of it; none: no validation");
     add_setting("--model", "model.name", "Short for --set model.name=NAME");
     add_setting("--weights", "model.weights",
                 "Short for --set model.weights=FILE; also the folder of a run, or official");
@@ -143,7 +143,7 @@ void add_run_options(CLI::App& command, TrainWords& words) {
     const OptionGroup group(command, "Run");
     command.add_option("--out", words.out, "Folder for the run; default: runs/RECIPE")
         ->type_name("RUN");
-    command.add_option("--resume", words.resume, "Go on with a run")->type_name("RUN");
+    command.add_option("--resume", words.resume, "Resume a run")->type_name("RUN");
     command.add_option("--nproc", words.processes, "Processes to start on this machine")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
