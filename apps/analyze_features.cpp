@@ -15,7 +15,7 @@ namespace cait::app {
 
 namespace {
 
-// What belongs to one analysis does not go without it.
+// Options of one analysis are refused without it.
 void check_options(const AnalyzeArguments& arguments) {
     for (const auto& [given, option, analysis] :
          {std::tuple{!arguments.features.question.test.empty(), "--test", "granularity"},

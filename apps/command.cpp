@@ -117,7 +117,7 @@ ModelWords ModelOptions::words(const std::string& weights, const std::string& cl
 }
 
 void check_output(const std::filesystem::path& file) {
-    // Whoever reads a pipe takes its closing for the end: such a place is not tried.
+    // The reader of a pipe takes its closing for the end: such a place is not tried.
     if (!output_place(file).direct) AtomicFile trial(file);
 }
 

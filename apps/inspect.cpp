@@ -114,7 +114,7 @@ void run(InspectArguments arguments) {
         print_error("{}\n", checked == 0 ? "the file carries no checksums"
                                          : fmt::format("all {} checksums are right", checked));
     }
-    if (!arguments.model.model.empty()) check_fit(found);         // a misfit is all that is said
+    if (!arguments.model.model.empty()) check_fit(found);         // only a misfit is reported
     if (!arguments.model.set.empty()) model_of(arguments, path);  // settings without effect
     const FileSummary summary =
         summarise(file, path, arguments.model.model, arguments.model.settings());

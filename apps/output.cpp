@@ -25,7 +25,7 @@ void remember(int problem) noexcept {
     out_problem.compare_exchange_strong(none, problem == 0 ? EIO : problem);
 }
 
-// Nobody is left to be told when stderr fails.
+// There is nowhere to report it when stderr fails.
 void write_stderr(std::string_view text) noexcept {
     std::fwrite(text.data(), 1, text.size(), stderr);
 }

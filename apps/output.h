@@ -21,7 +21,7 @@ namespace cait::app {
 void prepare_output() noexcept;
 
 // Last thing in main: the exit code, once everything is written. A stdout that could not be written
-// makes it 1 and is said on stderr; one whose reader has left (`| head -1`) makes it 141, as if
+// makes it 1 and is reported on stderr; one whose reader has left (`| head -1`) makes it 141, as if
 // SIGPIPE had ended the program, and is not. Another code than 0 stays.
 int finish_output(int status) noexcept;
 
@@ -30,7 +30,7 @@ bool output_lost() noexcept;
 
 // Results as whole lines of our own: names in them are printable already.
 void write_out(std::string_view lines) noexcept;
-void flush_out() noexcept;  // for whoever waits for a line
+void flush_out() noexcept;  // for programs that wait for a line
 void print_json(const nlohmann::json& value) noexcept;
 
 // To stderr as it is, cursor movements included: for bars on terminals.

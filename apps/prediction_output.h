@@ -21,7 +21,7 @@ struct PredictionFormat {
     AnswerFormat format = AnswerFormat::lines;
     std::string file = {};  // empty: stdout
     std::size_t most = 5;   // answers per image; there may be fewer
-    double threshold = 0;   // that answers have reached; 0: all are told
+    double threshold = 0;   // that answers have reached; 0: all are shown
 };
 
 class PredictionOutput {

@@ -69,7 +69,7 @@ std::vector<Seed> seeds_of(const TrainArguments& arguments, const FolderPtr& stu
 // A run that was begun goes on by its own recipe, as `cait train --resume` does it.
 int train_seed(const TrainArguments& arguments, const Seed& seed, const Invocation& invocation) {
     TrainArguments one = arguments;
-    one.notes.clear();  // said once for all
+    one.notes.clear();  // printed once for all
     one.folder = seed.folder().string();
     one.resume = seed.file("recipe.toml").exists();
     one.recipe = one.resume ? read_run_recipe(seed.file("recipe.toml")) : arguments.recipe;

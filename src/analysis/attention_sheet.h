@@ -21,7 +21,7 @@ std::vector<SheetTile> tiles_of(const Seen& seen, const std::vector<Looker>& mod
                                 const AttentionRequest& request);
 std::int64_t columns_of(const Seen& seen, const AttentionRequest& request);
 
-// For the tiles of so many photographs.
+// For the tiles of this many photographs.
 SheetStyle sheet_style(const AttentionRequest& request, const std::vector<Looker>& models,
                        std::int64_t side, std::int64_t photographs, std::int64_t columns);
 

@@ -19,7 +19,7 @@ using kernels::Format;
 using kernels::Index;
 
 constexpr std::size_t kRows = 384;          // of a block, whose logits are computed together
-constexpr std::size_t kMostSums = 32;       // gradients that are summed apart, whoever works
+constexpr std::size_t kMostSums = 32;       // gradients that are summed apart, by any thread
 constexpr std::size_t kMostColumns = 4096;  // whose covariance is taken apart, in seconds
 
 Vectors scaled_vectors(const Vectors& vectors, const std::string& source) {

@@ -44,8 +44,8 @@ struct Finding {
     nlohmann::json numbers;
 };
 
-// An analysis takes the models that it fits; of the others the observer is told. One that fits none
-// of them throws UsageError with the first reason.
+// An analysis takes the models that it fits; the others are reported to the observer. One that fits
+// none of them throws UsageError with the first reason.
 Finding analyze_residual(const AnalysisRequest& request, std::vector<AnalysedModel>& models);
 Finding analyze_layerscale(const AnalysisRequest& request, std::vector<AnalysedModel>& models);
 Finding analyze_filters(const AnalysisRequest& request, std::vector<AnalysedModel>& models);

@@ -65,7 +65,7 @@ std::vector<Figure> study_charts(const Study& study);  // all of them
 std::string study_html(const Study& study);
 nlohmann::json study_json(const Study& study);
 
-// Fractions of the energy for which the number of components is told.
+// Fractions of the energy for which the number of components is reported.
 inline constexpr double kEnergyMarks[] = {0.5, 0.9, 0.95, 0.99};
 
 // Over the draws; the conditional ones where asked for.

@@ -27,7 +27,7 @@ using PlanePoint = std::array<double, 2>;
 
 // How the points are moved; the numbers are scikit-learn's.
 struct TsneOptions {
-    double perplexity = 30;  // about so many neighbours count for each point
+    double perplexity = 30;  // about this many neighbours count for each point
     std::size_t iterations = 1000;
     std::size_t exploring = 250;  // of them, with exaggeration
     double rate = 0;              // of descent; 0: a 48th of the number of points, at least 50
@@ -47,7 +47,7 @@ struct Tsne {
 // the perplexity does not fit their number.
 Tsne tsne(const Vectors& vectors, const std::string& source, const TsneOptions& options);
 
-// The parts of it, for tests and for whoever has a start of his own.
+// The parts of it, for tests and for callers with a start of their own.
 
 // (rows, rows): how near every two vectors are, symmetric, 0 on the diagonal, 1 in all. The width
 // of each vector's neighbourhood is searched so that its distribution has the perplexity.

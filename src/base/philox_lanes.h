@@ -1,5 +1,5 @@
 // philox() for many consecutive counters at once, in a loop that compilers turn into vector
-// instructions: for whoever needs random numbers by the million.
+// instructions: for code that needs random numbers by the million.
 #pragma once
 
 #include <cstddef>

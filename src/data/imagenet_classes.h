@@ -17,7 +17,7 @@ struct ImageNetList {
     std::vector<std::string> names;  // in the order of the logits
 };
 
-// The list of so many classes, if there is one.
+// The list with this number of classes, if there is one.
 std::optional<ImageNetList> imagenet_list(std::size_t classes);
 
 // "n01440764" → "tench"; nothing for other words.

@@ -20,7 +20,7 @@ struct BenchCase {
 
 struct BenchEffort {
     double seconds = 2;    // to measure for
-    std::size_t runs = 0;  // exactly so many runs instead; 0: by time
+    std::size_t runs = 0;  // exactly this many runs instead; 0: by time
 };
 
 struct BenchResult {

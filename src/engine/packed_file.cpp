@@ -68,7 +68,7 @@ Json describe(const std::string& key, const PackedEntry& entry, std::uint64_t of
             {"hash", entry.hash}};
 }
 
-// Of this file in these words, for whoever catches it in open().
+// Of this file in these words, for the handler in open().
 class Damage : public Error {
 public:
     using Error::Error;

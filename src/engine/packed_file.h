@@ -27,7 +27,7 @@ struct PackedEntry {
 
 class PackedFile {
 public:
-    // No file where there is none that is ours for this processor: what does not fit is packed
+    // No file if none is ours for this processor: what does not fit is packed
     // again and replaces it. `damage` says in a few words what is wrong with one of ours that was
     // changed since it was written.
     struct Opened {

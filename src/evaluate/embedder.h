@@ -34,8 +34,8 @@ public:
     EmbeddingMaker maker() const;
 
     // With all the labels that the data set has. `what` names the work for the observer, who is
-    // also told of unreadable images. `logits`: where to put the classifier's answers to the same
-    // images.
+    // also notified of unreadable images. `logits`: where to put the classifier's answers to the
+    // same images.
     EmbeddedSet embed(const EmbedSubject& subject, const std::string& what,
                       Vectors* logits = nullptr) const;
 

@@ -15,7 +15,7 @@ struct EvaluateOptions {
     std::vector<std::string> taps = {"logits"};  // decisions; "logits" must be one of them
     bool flip = false;       // logits are the mean of those of the image and of its mirror image
     Task task = {};          // of the model: what its answers are measured by
-    std::size_t worst = 24;  // so many of the most confident mistakes are kept
+    std::size_t worst = 24;  // number of the most confident mistakes that are kept
     // Where images may have several labels, or none: the set that the loader reads. Without it
     // the batches' labels count.
     const Dataset* labels = nullptr;

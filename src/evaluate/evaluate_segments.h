@@ -16,7 +16,7 @@ namespace cait {
 
 struct EvaluateSegmentsOptions {
     bool skip_bad = false;   // leave out up to 5 % of unreadable images; otherwise the first throws
-    std::size_t worst = 12;  // so many of the worst images are kept
+    std::size_t worst = 12;  // number of the worst images that are kept
     std::function<void(std::size_t images)> progress = {};
 };
 

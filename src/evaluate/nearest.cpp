@@ -16,8 +16,8 @@ constexpr std::size_t kQueries = 128;  // whose similarities are computed togeth
 constexpr std::size_t kNearestColumns =
     10 * PackedCollection::kStep;   // rows of the collection at a time
 constexpr std::size_t kLanes = 16;  // similarities that are looked at together
-// Products are float32 sums, in an order of the processor's: so many more than k are kept until the
-// float64 sums decide.
+// Products are float32 sums, in an order of the processor's: this many more than k are kept until
+// the float64 sums decide.
 constexpr std::size_t kSpare = 8;
 
 // The largest keys so far: a heap whose top is the smallest of them.

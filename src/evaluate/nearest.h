@@ -26,7 +26,7 @@ struct NearestOptions {
 // rows to find, Error as check_sizes() does and where numbers are too large for their products.
 std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
                                const NearestOptions& options);
-// The same for whoever asks often: `packed` is the collection, packed once.
+// The same for callers that ask often: `packed` is the collection, packed once.
 std::vector<Neighbour> nearest(const Vectors& queries, const Vectors& collection,
                                const PackedCollection& packed, const NearestOptions& options);
 

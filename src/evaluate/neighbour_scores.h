@@ -51,7 +51,7 @@ std::vector<std::vector<KnnScore>> knn_at_levels(const NeighbourTask& task,
 struct RetrievalOptions {
     std::vector<std::size_t> recall_at = {1, 5, 10};
     // The level of equation 2.5's coarse classes. The query's class is predicted by the rule with
-    // its largest k, or by whoever gives the probabilities; the oracle knows it.
+    // its largest k, or by the caller, who gives the probabilities; the oracle knows it.
     const MatchedLevel* coarse = nullptr;
     std::span<const double> coarse_probabilities = {};  // (queries, coarse classes), or none
     KnnRule rule = {};

@@ -15,7 +15,7 @@ struct QueryRetrieval {
     double average_precision = 0;
     double r_precision = 0;   // fraction of the first R places that are relevant
     double map_at_r = 0;      // as average_precision, of the first R places alone, divided by R
-    std::uint32_t first = 0;  // place of the first relevant item; 0: there is none
+    std::uint32_t first = 0;  // place of the first relevant item; 0: none is relevant
 };
 
 // `places` rise. None: everything is 0.

@@ -264,8 +264,8 @@ public:
     // All taps that have been offered so far, wanted or not.
     const std::set<std::string>& offered() const { return offered_; }
 
-    // For whoever records more on top of an output: computes it, too, when nobody asked for it, or
-    // all that are numbered below a name that ends with a dot ...
+    // For callers that record more on top of an output: computes it, too, when nobody asked for it,
+    // or all that are numbered below a name that ends with a dot ...
     void demand(std::string_view tap) { demanded_.emplace(tap); }
     // ... and gives it. It is an output from here on only where somebody did.
     Value demanded(std::string_view tap);

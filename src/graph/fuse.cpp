@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    // A node of this kind that only the branch reads, so many times.
+    // A node of this kind that only the branch reads, this many times.
     template <class Wanted>
     const Node* inner(std::size_t id, int readers = 1) const {
         const Node& node = graph_.node(id);

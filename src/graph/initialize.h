@@ -11,7 +11,7 @@ namespace cait {
 
 using WeightMap = std::map<std::string, Tensor>;
 
-// Throws Error when there is none, or one of another shape.
+// Throws Error if it is missing or has another shape.
 const Tensor& weight_of(const ParamSpec& spec, const WeightMap& weights);
 // The same as float32; of int8, whose scales are NAME_scale, made for the caller.
 Tensor float_weight_of(const ParamSpec& spec, const WeightMap& weights);

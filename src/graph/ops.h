@@ -190,7 +190,7 @@ struct Dropout2d {
     std::string attributes() const;
 };
 // x [B, H, W, D] → the same, where a box of it comes from the image at the other end of the batch;
-// twice is nothing. Whoever runs the graph draws the box, on a grid of which a place is cell × cell
+// twice is nothing. The walker draws the box, on a grid of which a place is cell × cell
 // of x. Recorded for training only.
 struct MixTokens {
     static constexpr std::string_view kName = "mix_tokens";
@@ -454,7 +454,7 @@ inline bool is_view(const Op& op) {
         op);
 }
 
-// The inputs of a fused branch by name: whoever looks at MlpBranch or AttentionBranch, be it for
+// The inputs of a fused branch by name: code that looks at MlpBranch or AttentionBranch, be it for
 // shapes, for a decomposition or with tensors, reads the list in this one way.
 // T is a Value, a Shape or a tensor; what is left out is a T().
 template <class T>

@@ -34,8 +34,8 @@ public:
     // No batch in it and no image behind it.
     bool is_constant(Value value) const;
 
-    // The value with the map applied to it by whoever makes it, if that can be and nobody else
-    // reads it. Views are looked through as long as they keep the axis.
+    // The value with the map applied to it by the node that makes it, if that can be and nobody
+    // else reads it. Views are looked through as long as they keep the axis.
     std::optional<Value> absorb(Value value, std::int64_t axis, const ChannelMap& map);
 
 private:

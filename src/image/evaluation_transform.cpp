@@ -28,7 +28,7 @@ Extent keeping_ratio(const Extent& image, Extent target, bool longest) {
 
 // One axis of a centred crop: where it starts in the resized image and how much of it is there.
 struct Span {
-    std::int64_t start;   // negative: so many pixels of padding come first
+    std::int64_t start;   // negative: this many pixels of padding come first
     std::int64_t inside;  // first pixel of the resized image that is needed
     std::int64_t count;
 };

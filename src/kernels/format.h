@@ -116,7 +116,7 @@ const FormatRow& row_of(Precision precision);
 // What stays beside products of this format: the format of attention, of narrow products and of
 // whatever else loses too much by whole numbers. Of float formats, the format itself.
 Format companion(Format format);
-const FormatRow* format_named(const char* name);  // by its name in files; null if there is none
+const FormatRow* format_named(const char* name);  // by its name in files; null if unknown
 
 [[gnu::always_inline]] constexpr Index size_of(Format format) { return row_of(format).size; }
 
@@ -138,7 +138,7 @@ constexpr Index kAlignment = 64;
                    size_of(format));
 }
 
-// Rows of `ld` elements each; how many rows and columns count is said by whoever hands them over.
+// Rows of `ld` elements each; the caller says how many rows and columns count.
 struct Rows {
     const void* data = nullptr;
     Format format = Format::f32;

@@ -1,4 +1,4 @@
-// The right-hand side of products, packed once by whoever owns the weights and again only after
+// The right-hand side of products, packed once by the owner of the weights and again only after
 // they have changed.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Measures what the machine could do at best: bare arithmetic per number format, and memory. What
-// kernels reach is told as a share of these, measured in the same run.
+// kernels reach is reported as a share of these, measured in the same run.
 #pragma once
 
 #include <cstddef>

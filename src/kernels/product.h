@@ -71,7 +71,7 @@ struct Segment {
 //   relu, silu, sigmoid: v = that of v
 //   segments:      out(i, j) = residual(i, j) + factor * gain[j] * v, else out(i, j) = v
 //   relu_last:     out(i, j) = ReLU(out(i, j)), of segments
-// gelu_backward goes without biases and segments, `before` without segments.
+// gelu_backward takes no biases or segments, `before` no segments.
 struct Epilogue {
     enum class Activation : std::uint8_t { none, gelu, gelu_backward, relu, silu, sigmoid };
 
@@ -92,7 +92,7 @@ struct Epilogue {
 constexpr Index kBlockRows = 32;
 constexpr Index kBlockColumns = 192;
 
-// A right-hand side of so many values is taken to lie beyond the second-level cache.
+// A right-hand side of this many values is taken to lie beyond the second-level cache.
 constexpr Index kFarValues = 1 << 18;
 
 // c [m, n] = (accumulate ? c : 0) + a [m, k] · b[k_begin … + k, column_begin … + n]; with an

@@ -1,4 +1,4 @@
-// Where the time of a training step goes: nanoseconds by part, summed over threads. Whoever wants
+// Where the time of a training step goes: nanoseconds by part, summed over threads. Code that wants
 // to know hands a Profile down; without one nothing is measured.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Threads of our own for inference: no OpenMP, whose pool neither survives a fork nor shares a
-// processor with a busy neighbour. Whoever waits spins for some microseconds and then sleeps, and a
-// number that no thread has taken yet is taken by the caller itself.
+// processor with a busy neighbour. A waiting thread spins for some microseconds and then sleeps,
+// and a number that no thread has taken yet is taken by the caller itself.
 #pragma once
 
 #include <memory>

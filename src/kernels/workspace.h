@@ -1,5 +1,5 @@
 // Memory that starts at a cache line: a buffer that only grows, and an arena that hands out parts
-// of one. Whoever calls the kernels owns a Workspace and hands it to one call after the other, so
+// of one. The caller of the kernels owns a Workspace and hands it to one call after the other, so
 // that nothing is allocated in a step.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What runs a model, whoever does it: our engine or LibTorch. Everything that only looks at a model
+// What runs a model, be it our engine or LibTorch. Everything that only looks at a model
 // works through this.
 #pragma once
 

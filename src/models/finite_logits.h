@@ -9,7 +9,7 @@
 
 namespace cait {
 
-// Whoever knows the file of the weights puts its name before the message.
+// Callers that know the file of the weights put its name before the message.
 class NonFiniteLogits : public Error {
 public:
     using Error::Error;

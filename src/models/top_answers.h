@@ -12,7 +12,7 @@ namespace cait {
 // At most `count` of them, likeliest first, of equals the first class. `logits` are finite.
 std::vector<RankedClass> top_answers(std::span<const float> logits, std::size_t count,
                                      const Task& task = {});
-// With the names of their classes; "class INDEX" where there is none.
+// With the names of their classes; "class INDEX" for classes without a name.
 std::vector<Answer> top_answers(std::span<const float> logits, std::size_t count,
                                 const std::vector<std::string>& names, const Task& task = {});
 

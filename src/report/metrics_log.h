@@ -42,7 +42,7 @@ inline constexpr const char* kSecondsOther = "seconds_other";
 
 // Appends records; each is in the file when append() returns. A number that JSON cannot hold (NaN,
 // infinity) is written as null and read as NaN. The log is no part of a run's state: lines that
-// something else has damaged are left out by whoever reads it, and do not keep a run from going on.
+// something else has damaged are skipped by readers, and do not keep a run from going on.
 class MetricsLog {
 public:
     static MetricsLog start(const FilePlace& place);  // an old file is replaced

@@ -13,7 +13,7 @@ namespace cait {
 namespace {
 
 constexpr std::size_t kAllBars = 60;      // more classes than this are shown from both ends …
-constexpr std::size_t kEndBars = 25;      // … so many each
+constexpr std::size_t kEndBars = 25;      // … this many each
 constexpr std::size_t kMatrixSide = 30;   // more classes share cells
 constexpr std::size_t kNumbersUpTo = 12;  // classes: then cells have room for numbers
 constexpr std::size_t kPairs = 20;     // the most frequent confusions, beside a coarse matrix …

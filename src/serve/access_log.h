@@ -1,4 +1,4 @@
-// A line of JSON for every answer, written by a thread of its own: whoever reads the log slowly, or
+// A line of JSON for every answer, written by a thread of its own: a reader that is slow, or
 // not at all, neither slows the server down nor keeps it from ending. Lines are lost then, counted,
 // and the log says how many.
 #pragma once

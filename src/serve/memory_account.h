@@ -1,6 +1,6 @@
 // One account of the memory that requests take, made from what this process may use: bodies, what
 // they become when they are read, images, plans, and answers until their clients have read them.
-// Whoever allocates for a client charges it here first, so that what does not fit is refused and
+// Code that allocates for a client charges it here first, so that what does not fit is refused and
 // not ended by the system.
 #pragma once
 
@@ -44,8 +44,8 @@ private:
 class Charge {
 public:
     // How much of the account may be taken: bodies that are still being sent leave a quarter to
-    // those that can be answered, and these an eighth to whoever asks for little, such as whether
-    // the server is alive.
+    // those that can be answered, and these an eighth to clients that ask for little, such as
+    // whether the server is alive.
     enum class Stage { receiving, working, small };
 
     explicit Charge(std::shared_ptr<MemoryAccount> account, Stage stage = Stage::working)
@@ -59,7 +59,7 @@ public:
     Charge& operator=(Charge&&) = delete;
     ~Charge() { lower_to(0); }
 
-    // From now on it holds so many bytes. Throws HttpError, opening with `what`, and leaves it as
+    // From now on it holds this many bytes. Throws HttpError, opening with `what`, and leaves it as
     // it is: 413 for what never fits, 503 for what does not fit now.
     void hold(std::uint64_t bytes, std::string_view what);
     void add(std::uint64_t bytes, std::string_view what) { hold(bytes_ + bytes, what); }

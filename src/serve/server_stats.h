@@ -22,7 +22,7 @@ public:
     };
 
     void add(int status, double seconds);
-    // An exception that nobody expected. True where it should be told: at most once a second.
+    // An unexpected exception. True if it should be logged: at most once a second.
     bool add_fault();
     View view() const;
 

@@ -34,8 +34,8 @@ struct CpuFlags {
     bool names_amx = false;       // leaf 7: tiles and their bfloat16 product
     bool saves_tiles = false;     // XCR0
     // Leaf 0x1D describes palette 1, the only layout of tiles there is. Some virtual machines zero
-    // it: tiles then work for whoever loads palette 1 all the same, but not for oneDNN, which takes
-    // the palette's number from there and traps.
+    // it: tiles then work for code that loads palette 1 all the same, but not for oneDNN, which
+    // takes the palette's number from there and traps.
     bool shows_palette = false;
     std::array<std::string, kIsas.size()> why_not;  // by Isa; empty for what there is, and for AMX
 };

@@ -43,7 +43,7 @@ int default_threads();
 // `value` is that of OMP_NUM_THREADS, which may be a list: the first number counts.
 int default_threads(const char* value, int cores);
 
-// One line for whoever asked for more than that; empty otherwise.
+// A note if more was asked for than that; empty otherwise.
 std::string threads_note();
 std::string threads_note(const char* value, int cores);
 

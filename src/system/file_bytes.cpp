@@ -18,7 +18,7 @@ Buffer read_whole(OpenFile& file, const std::filesystem::path& path, std::size_t
     // Of a sparse file the disk may hold nothing at all.
     const MemoryShare memory = MemoryBudget::of_process().reserve(file.size(), path.string());
     Buffer buffer(file.size(), typename Buffer::value_type{});
-    // Fewer when it was shortened meanwhile: whoever parses it will say what is missing.
+    // Fewer when it was shortened meanwhile: the parser will say what is missing.
     buffer.resize(file.read(std::as_writable_bytes(std::span(buffer))));
     return buffer;
 }

@@ -1,6 +1,6 @@
 // What happens when somebody shortens a file that is mapped. The system answers reading the missing
 // part by SIGBUS, which would end the program without a word. With the guard installed such a page
-// reads as zeros instead and the file is remembered; whoever used mapped memory asks at the next
+// reads as zeros instead and the file is remembered; code that used mapped memory asks at the next
 // safe point, and no result is written. Programs install the guard; the library alone never touches
 // a signal.
 #pragma once

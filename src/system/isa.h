@@ -24,7 +24,7 @@ std::string_view isa_name(Isa isa);
 // another word than the names above.
 std::optional<Isa> parse_isa_cap(const char* value);
 
-// One line for whoever asked for more than there is; empty otherwise.
+// A note if more was asked for than there is; empty otherwise.
 std::string isa_note(Isa found, std::optional<Isa> cap);
 
 // For this process. The first call of each reads CAIT_ISA and throws UsageError if it is nonsense.

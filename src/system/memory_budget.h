@@ -74,7 +74,7 @@ private:
     std::uint64_t passing_ = 0;
 };
 
-// "1073741824", "512M", "4G": bytes, or so many times 1024 (K), 1024² (M) or 1024³ (G). Throws
+// "1073741824", "512M", "4G": bytes, or multiples of 1024 (K), 1024² (M) or 1024³ (G). Throws
 // UsageError that begins with `name`.
 std::uint64_t parse_memory_size(std::string_view text, std::string_view name);
 

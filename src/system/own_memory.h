@@ -6,7 +6,7 @@
 
 namespace cait {
 
-// A line of /proc/self/status in bytes: VmRSS now, VmHWM at most so far; 0 where there is none.
+// A line of /proc/self/status in bytes: VmRSS now, VmHWM at most so far; 0 if it is missing.
 std::int64_t own_memory(const std::string& field);
 
 }  // namespace cait

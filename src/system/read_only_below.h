@@ -8,13 +8,14 @@ namespace cait {
 
 class ReadOnlyBelow {
 public:
-    // While it lives, OpenFile in this thread opens only what lies below the folder, whoever asks.
+    // While it lives, OpenFile in this thread opens only what lies below the folder, for all
+    // callers.
     explicit ReadOnlyBelow(FolderPtr folder);
     ReadOnlyBelow(const ReadOnlyBelow&) = delete;
     ReadOnlyBelow& operator=(const ReadOnlyBelow&) = delete;
     ~ReadOnlyBelow();
 
-    // The place as a name below this thread's folder, or as it is where there is none. The way to
+    // The place as a name below this thread's folder, or as it is without one. The way to
     // the folder may lead through links. Throws Error, naming the file, for what lies elsewhere.
     static FilePlace within(const FilePlace& place);
 

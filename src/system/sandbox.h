@@ -18,7 +18,7 @@ struct Sandbox {
 // What is left of the network.
 enum class Network {
     none,
-    accepting,  // whoever connects to a socket that listens already; nothing can be connected to
+    accepting,  // clients of a socket that listens already; nothing can be connected to
     peers,      // IP sockets, for processes of one run that speak to each other; no local sockets
 };
 

@@ -5,7 +5,7 @@
 namespace cait {
 
 // The calling thread, and those that it starts later, compute for long: when they wake, they do not
-// interrupt whoever runs.
+// interrupt what runs.
 void compute_patiently() noexcept;
 
 // The calling thread works for moments at a time and is waited for: it asks to be let in soon and

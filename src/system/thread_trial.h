@@ -4,7 +4,7 @@
 
 namespace cait {
 
-// Starts so many threads at once and ends them again; some microseconds each. Throws Error where
+// Starts this many threads at once and ends them again; some microseconds each. Throws Error where
 // the system refuses (`ulimit -u`, `ulimit -v`, a container's limit).
 void require_threads(int count);
 

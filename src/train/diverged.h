@@ -1,4 +1,4 @@
-// A training whose numbers are no longer finite: an error of its own kind, so that whoever runs
+// A training whose numbers are no longer finite: an error of its own kind, so that callers that run
 // many of them counts it as an outcome.
 #pragma once
 

@@ -16,7 +16,7 @@ struct MemoryForecast {
     std::int64_t loader = 0;      // batches that are being prepared
     std::int64_t validation = 0;  // beside `fixed`
 
-    // The peak with so many images at once.
+    // The peak with this many images at once.
     std::int64_t peak(std::int64_t images) const;
 };
 

@@ -27,7 +27,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
     }
 }
 
-// Length of the escape at the start of `text`, with its code point; 0 when there is none.
+// Length of the escape at the start of `text`, with its code point; 0 if there is no escape.
 std::size_t read_escape(std::string_view text, std::uint32_t& code) {
     const bool is_escape = text.starts_with("\\u") || text.starts_with("\\U");
     const std::size_t digits = is_escape && text[1] == 'u' ? 4 : 8;

@@ -66,7 +66,7 @@ struct OperationWorkspace {
 };
 
 // How geometric operations look up pixels and what they put where there are none. Without an
-// interpolation, bilinear or bicubic is drawn anew for each operation, as timm's "random" does.
+// interpolation, bilinear or bicubic is drawn again for each operation, as timm's "random" does.
 struct OperationStyle {
     std::optional<Interpolation> interpolation = Interpolation::bicubic;
     Colour outside{128, 128, 128};

@@ -134,7 +134,7 @@ void TarReader::read_pax(std::string_view records) {
 bool TarReader::next(TarMember& member) {
     while (bytes_.size() - position_ >= kBlock) {
         const std::size_t at = position_;
-        // A copy: what the checksum was right for is what is used, whoever writes into the file.
+        // A copy: what the checksum was right for is what is used, even if the file is written to.
         const std::string block(text_of(bytes_.subspan(at, kBlock)));
         // The end is marked by blocks of zeros; cat a.tar b.tar is not one archive.
         if (block.find_first_not_of('\0') == std::string_view::npos) return false;

@@ -151,7 +151,7 @@ DatasetPtr open_cifar10(const DatasetUri& uri, Split split) {
     return std::make_shared<CifarDataset>(uri.text, files, 1, std::move(levels), "label");
 }
 
-// cifar100:PATH?labels=fine|coarse&split=train|test; the 100 fine labels unless told otherwise. The
+// cifar100:PATH?labels=fine|coarse&split=train|test; the 100 fine labels by default. The
 // others are there as a level (data/levels.h) where their names are.
 DatasetPtr open_cifar100(const DatasetUri& uri, Split split) {
     const std::string labels = uri.option("labels").value_or("fine");

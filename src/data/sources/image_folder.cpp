@@ -113,7 +113,7 @@ bool is_split_layout(const std::vector<std::string>& folders) {
     });
 }
 
-// The folder of a part among those of a split layout; empty where there is none.
+// The folder of a part among those of a split layout; empty if it is missing.
 std::string_view folder_of(const std::vector<std::string>& folders, Split split) {
     for (const std::string_view name :
          {name_of(split), split == Split::val ? std::string_view("validation") : name_of(split)})

@@ -37,7 +37,7 @@ std::size_t level_of_key(std::string_view key) {
 struct Entries {
     std::vector<std::pair<std::int64_t, std::string>> images;  // id, file name
     std::unordered_map<std::int64_t, std::int64_t> category_of_image;
-    // By category, the name at each of kLevels; empty where it is not told.
+    // By category, the name at each of kLevels; empty where it is not given.
     std::unordered_map<std::int64_t, Taxon> taxa;
 };
 
@@ -109,7 +109,7 @@ Used used_categories(const Entries& entries, const fs::path& json) {
     return used;
 }
 
-// The first category that is not told at this level.
+// The first category that is not given at this level.
 std::optional<std::int64_t> untold(const Entries& entries, const Used& used, std::size_t level) {
     for (const std::int64_t category : used.categories) {
         const auto taxon = entries.taxa.find(category);

@@ -1,6 +1,6 @@
 // tar:PATH/{000..009}.tar — WebDataset layout: consecutive members with one key are one sample,
 // key.jpg (png, webp) the image and key.cls, key.json or key.txt its label. Shards are mapped, an
-// index is built in one pass over the headers, and samplers are told to stay within a shard.
+// index is built in one pass over the headers, and samplers stay within a shard.
 #pragma once
 
 #include <string>

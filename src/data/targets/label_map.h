@@ -36,7 +36,7 @@ struct LabelMapRow {
     std::span<const float> sources;
 };
 
-// Floats of a row for tokens at so many places, and what they are.
+// Floats of a row for tokens at this many places, and what they are.
 std::int64_t label_map_floats(const LabelMapSize& size, std::int64_t places);
 LabelMapRow label_map_row(std::span<const float> row, const LabelMapSize& size);
 

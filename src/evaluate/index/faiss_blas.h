@@ -4,10 +4,10 @@
 
 namespace cait {
 
-// For calls from one thread: the memory stays with the BLAS. Throws Error where there is none.
+// For calls from one thread: the memory stays with the BLAS. Throws Error if it is missing.
 void claim_blas_memory();
 
-// For calls from so many threads at the same time. Throws Error where there is none.
+// For calls from this many threads at the same time. Throws Error if it is missing.
 void check_blas_memory(int threads);
 
 }  // namespace cait

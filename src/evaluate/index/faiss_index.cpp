@@ -139,7 +139,7 @@ FaissIndex FaissIndex::build(const Vectors& vectors, const std::string& factory)
 void FaissIndex::prepare_lists(std::size_t rows) {
     auto* lists = faiss::ivflib::try_extract_index_ivf(index_.get());
     if (lists == nullptr) return;
-    // FAISS would print its advice; it is said here instead.
+    // FAISS would print its advice; it is given here instead.
     const auto advised = std::size_t(lists->cp.min_points_per_centroid) * lists->nlist;
     if (rows < advised)
         notes_.push_back(fmt::format("{} lists from {} vectors: FAISS advises at least {}",

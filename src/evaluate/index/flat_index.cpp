@@ -48,7 +48,7 @@ Vectors read_flat_index_bytes(std::span<const std::byte> bytes, const std::strin
     Vectors vectors{std::size_t(rows), std::size_t(columns), std::vector<float>(numbers)};
     std::memcpy(vectors.values.data(), fields.take_bytes(numbers * sizeof(float)).data(),
                 numbers * sizeof(float));
-    // Of the copy: whoever changes the file meanwhile changes nothing here.
+    // Of the copy: changes to the file meanwhile do not matter here.
     if (const auto odd = std::ranges::find_if_not(vectors.values,
                                                   [](float value) { return std::isfinite(value); });
         odd != vectors.values.end())

@@ -13,7 +13,7 @@ std::string Input::attributes() const {
     return dtype == DType::f32 ? name : fmt::format("{} {}", name, name_of(dtype));
 }
 
-// Whoever records one gives its shape.
+// The recorder gives its shape.
 Shape Param::infer(Shapes) const { reject(kName, "has no shape rule"); }
 
 }  // namespace cait::op

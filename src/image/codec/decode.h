@@ -60,7 +60,7 @@ struct ImageInfo {
     bool operator==(const ImageInfo&) const = default;
 };
 
-// The format is told by the content, never by the name; `name` opens the error messages.
+// The format is recognised by the content, never by the name; `name` opens the error messages.
 // - Alpha is dropped, not blended, also that of a palette. No gamma or colour profile is applied.
 // - 16-bit samples keep their high byte. (Pillow does this for colour, but clips 16-bit grey at
 // 255,

@@ -1,4 +1,4 @@
-// Image files of other kinds than the decoders read, so that people are told what they have.
+// Image files of other kinds than the decoders read, so that messages can name what people have.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Who may wait. The queue is measured in seconds of work: by Little's law a request waits as long
-// as the work before it takes, so whoever would miss the latency bound is refused at once, while
-// refusing costs next to nothing.
+// as the work before it takes, so a request that would miss the latency bound is refused at once,
+// while refusing costs next to nothing.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ public:
         PixelLimits pixels{};
         double left = 0;  // seconds until the request must be answered
         std::function<bool()> stop{};
-        // Asks for a place for so many images and seconds of decoding; throws HttpError(503).
+        // Asks for a place for this many images and seconds of decoding; throws HttpError(503).
         std::function<void(std::size_t images, double decoding)> grow{};
     };
     Intake(DecodeTime& time, Rules rules) : time_(time), rules_(std::move(rules)) {}

@@ -56,7 +56,7 @@ StatsView ModelStats::view() const {
     view.p50 = quantile(0.5);
     view.p90 = quantile(0.9);
     view.p99 = quantile(0.99);
-    // Where so many were answered that the oldest are forgotten, the time is that of the rest.
+    // Where more were answered than are remembered, the time is that of the rest.
     const double span =
         recent_.size() < kMostRecent
             ? double(kRecent.count())

@@ -69,7 +69,8 @@ bool PreparedSets::evict_one() {
     return false;
 }
 
-// Before one more is prepared: they may be so many, and take a quarter of the memory.
+// Before one more is prepared: their number is limited, and they take at most a quarter of the
+// memory.
 void PreparedSets::check_rare() {
     while (rare() >= kMostRare || rare_bytes() > account_->limit() / 4)
         if (!evict_one())
@@ -83,7 +84,7 @@ std::shared_ptr<const void> PreparedSets::get(Taps taps) {
     std::unique_lock lock(mutex_);
     if (auto known = find(taps)) return known;
     const bool lasting = is_lasting(taps);
-    // Whoever waits keeps a thread from others: for what they need, too, or not at all.
+    // A request that waits keeps a thread from others: wait for what they need, too, or not at all.
     while (preparing_) {
         if (!lasting && *preparing_ != taps)
             throw HttpError(503, "outputs: another set of them is being prepared, try again");

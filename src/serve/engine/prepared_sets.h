@@ -1,4 +1,4 @@
-// The sets of outputs that a model is prepared for. Each takes memory, so only so many stay: the
+// The sets of outputs that a model is prepared for. Each takes memory, so only a few stay: the
 // one that was asked for longest ago makes room for a new one, but never those that the server's
 // own routes need, whatever anybody asks for.
 #pragma once

@@ -17,8 +17,8 @@ class Repository {
 public:
     Repository(std::vector<ModelSource> sources, EngineOptions options);
 
-    // Loads all of a name's versions anew. Those that are served go on until all of them are ready,
-    // and after an Error for good.
+    // Loads all of a name's versions again. Those that are served go on until all of them are
+    // ready, and after an Error for good.
     void load(std::string_view name);
     // A message for clients, who must not learn where files lie.
     std::string without_paths(std::string text) const;

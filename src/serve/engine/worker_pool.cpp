@@ -55,7 +55,7 @@ void WorkerPool::serve() {
         lock.unlock();
         try {
             work();
-        } catch (...) {  // whoever asked is answered when `work` goes
+        } catch (...) {  // the client is answered when `work` goes
             if (on_fault_) on_fault_();
         }
         work = nullptr;  // what it held ends here, not under the lock

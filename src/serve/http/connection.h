@@ -50,7 +50,7 @@ public:
         });
     }
 
-    // Does `work`; whatever escapes from it is told of and ends this connection, with an answer
+    // Does `work`; whatever escapes from it is logged and ends this connection, with an answer
     // where one can still be given.
     template <class Work>
     void guard(const Work& work) noexcept {
@@ -88,7 +88,7 @@ public:
         if (phase_ == Phase::reading && !continuing_)
             refuse(HttpError(408, "request: it did not come in time"));
         else if (phase_ == Phase::answering && !*answer_lost_)
-            deadline_.set(kLookAgain);  // whoever computes has deadlines of his own
+            deadline_.set(kLookAgain);  // the computation has deadlines of its own
         else
             close();
     }

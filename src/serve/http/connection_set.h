@@ -45,7 +45,8 @@ struct ConnectionSet {
     std::size_t size() const { return opening.size() + idle.size() + active.size(); }
 
     // Closes one that nobody is computing for: who has been slow with a head for a while, else who
-    // has been idle for long, else whoever is sending a head. False where there is none.
+    // has been idle for long, else one that is sending a head. False if there is no such
+    // connection.
     bool make_room() {
         constexpr std::chrono::seconds kSlow{1};
         if (!opening.empty() && Clock::now() - opening.front().since > kSlow)
@@ -64,7 +65,7 @@ struct ConnectionSet {
             } catch (...) {
                 hooks.on_fault("unknown");
             }
-        } catch (...) {  // whoever cannot even be told of it
+        } catch (...) {  // reporting it failed, too
             return;
         }
     }

@@ -1,5 +1,5 @@
-// A time that moves often, usually further away, and is watched by one timer: that is set anew only
-// where the time comes nearer.
+// A time that moves often, usually further away, and is watched by one timer, which is set again
+// only where the time comes nearer.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ public:
     void set(std::chrono::milliseconds from_now) { set(Clock::now() + from_now); }
     void set(Clock::time_point time) {
         time_ = time;
-        if (time < timer_.expiry()) cancel();  // and wait anew
+        if (time < timer_.expiry()) cancel();  // and wait again
     }
     void cancel() {
         boost::system::error_code ignored;

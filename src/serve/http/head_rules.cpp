@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void refuse(const char* text) { throw HttpError(400, text); }
 
-// Whoever reads the first of two and whoever reads the last would disagree.
+// A reader of the first of two and a reader of the last would disagree.
 constexpr std::array<std::string_view, 9> kSingle = {"host",
                                                      "content-length",
                                                      "transfer-encoding",

@@ -88,7 +88,7 @@ struct HttpServer::State {
             while (!list->empty()) list->front().connection->close();
     }
 
-    // Does `work`; an exception is told of, and the server goes on.
+    // Does `work`; an exception is logged, and the server goes on.
     template <class Work>
     void guard(const Work& work) noexcept {
         try {
@@ -129,7 +129,7 @@ struct HttpServer::State {
         accepting = true;
     }
 
-    // Whoever has connected; false where the system gives no more descriptors.
+    // A client that has connected; false where the system gives no more descriptors.
     bool accept_all() {
         for (;;) {
             ErrorCode problem;

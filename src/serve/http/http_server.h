@@ -53,8 +53,8 @@ public:
 
     std::uint16_t port() const;
 
-    // From now on these signals are kept, and told to `on_signal` by run() and by poll(), which is
-    // for the time before: signals that have arrived are handled, without waiting for more.
+    // From now on these signals are kept, and passed to `on_signal` by run() and by poll(), which
+    // is for the time before: signals that have arrived are handled, without waiting for more.
     void watch(std::initializer_list<int> signals, std::function<void(int number)> on_signal);
     void poll();
 

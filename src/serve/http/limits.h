@@ -16,8 +16,8 @@ struct Limits {
     std::size_t connections = 12'000;
     std::chrono::milliseconds idle{75'000};  // between two requests; clients reuse after 60 s
     std::chrono::milliseconds head_time{10'000};
-    // A body, and reading an answer, may take this and a second for each so many bytes, but no
-    // longer than `longest`: much has to move faster than little.
+    // A body, and reading an answer, may take this and a second for each block of this many bytes,
+    // but no longer than `longest`: much has to move faster than little.
     std::chrono::milliseconds slack{10'000};
     std::size_t slowest = 16 * 1024;
     std::chrono::milliseconds longest{120'000};

@@ -1,5 +1,5 @@
-// What a client asks and what it is told, without a word about sockets: handlers and their tests
-// know these alone.
+// What a client asks and what it is answered, without a word about sockets: handlers and their
+// tests know these alone.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,7 @@ struct Request {
         return nullptr;
     }
     std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
-    // Of the query, which is parsed once, by whoever asks first. Throws HttpError(400).
+    // Of the query, which is parsed once, at the first call. Throws HttpError(400).
     const Parameters& parameters() const {
         if (!parsed_parameters) parsed_parameters.emplace(target);
         return *parsed_parameters;
@@ -73,7 +73,7 @@ std::string response_head(const Response& response, bool keep_alive);
 // May be called from any thread; only the first call counts.
 using Reply = std::function<void(Response)>;
 
-// An answer other than 200, thrown by whoever finds out.
+// An answer other than 200, thrown where it is found.
 class HttpError : public Error {
 public:
     HttpError(int status, const std::string& text) : Error(text), status_(status) {}

@@ -1,5 +1,5 @@
-// Triton's extensions for whoever runs the server: which models there are, loading and unloading,
-// statistics.
+// Triton's extensions for the operator of the server: which models there are, loading and
+// unloading, statistics.
 #include <fmt/format.h>
 
 #include "base/display_name.h"

@@ -55,7 +55,7 @@ void search(Service& service, Call call) {
         parameters.number("k", std::min<std::size_t>(10, rows), 1, std::min(rows, kMostNeighbours));
     const ServedModelPtr model = first_model(service);
     try {
-        check_made_by(*index, *model, "index");  // its file may have been loaded anew
+        check_made_by(*index, *model, "index");  // its file may have been reloaded
     } catch (const Error& error) {
         throw HttpError(503, error.what());
     }

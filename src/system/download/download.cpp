@@ -199,7 +199,7 @@ private:
     std::uint64_t total_ = 0;
 };
 
-// The file behind links, which is what is fetched anew.
+// The file behind links, which is what is fetched again.
 fs::path place_of(const fs::path& name) {
     OutputPlace place = output_place(name);
     if (place.direct)

@@ -113,7 +113,7 @@ struct ProcessGroup::Connection::Wires {
         close_store();
     }
 
-    // The store's server reads what a stranger sends until it is whole, and whoever closes it waits
+    // The store's server reads what a stranger sends until it is whole, and closing it waits
     // for that. It gets some seconds and is then left behind. The back end holds on to the store as
     // well: the two go together.
     void close_store() {

@@ -36,7 +36,7 @@ struct Heartbeat::State {
     std::condition_variable changed;
     std::optional<std::string> verdict;
     Clock::time_point last_answer = Clock::now();  // of the store
-    std::string own_verdict;                       // to be told to all
+    std::string own_verdict;                       // to be sent to all
     bool suspicious = false;
     bool stop = false;
     bool together = false;

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kPause{100};
 
 double in_seconds(std::chrono::milliseconds time) { return double(time.count()) / 1000; }
 
-// Tries until there is an answer. `attempt` says why there is none yet; `whom` is waited for.
+// Tries until there is an answer. `attempt` says why there is no answer yet; `whom` is waited for.
 template <class Attempt>
 auto wait_for(const WorldInfo& world, const WaitingOptions& options,
               std::chrono::milliseconds limit, const std::string& whom, Attempt attempt) {

@@ -1,4 +1,4 @@
-// Which process of a run this one is, as whoever started it has written into the environment:
+// Which process of a run this one is, as its launcher has written into the environment:
 // torchrun and our own launcher, Open MPI, MPICH and its relatives, or Slurm.
 #pragma once
 

@@ -30,7 +30,7 @@ void set_recipe_value(Recipe& recipe, const std::string& key, const std::string&
 
 // Sets model.name. The recipe's settings that the new model does not have (class_layers, for a
 // DeiT), or whose values are not for it (heads 4, for the four stages of a VOLO), go; their keys
-// are returned, so that somebody can be told.
+// are returned, so that they can be reported.
 std::vector<std::string> change_model(Recipe& recipe, const std::string& name);
 
 // Takes what the recipe has for its model (Recipe::for_models), shorter names first. Returns what

@@ -58,8 +58,8 @@ void save_state(const FilePlace& place, const RunState& state);
 // Throws Error that names the file for anything that is missing or damaged.
 RunState load_state(const FilePlace& place);
 
-// Throws Error, naming the file, for a state that stands beyond the end of its run: so many epochs
-// of so many batches.
+// Throws Error, naming the file, for a state that stands beyond the end of its run: its number of
+// epochs of so many batches.
 void check_position(const RunState& state, std::uint64_t epochs, std::uint64_t batches,
                     const std::filesystem::path& path);
 

@@ -13,7 +13,7 @@ at::Tensor cpu_attention(const op::AttentionOptions& op, const at::Tensor& q, co
                          const at::Tensor& v, std::span<const at::Tensor> mixes,
                          const CpuOptions& options);
 
-// The weights and biases of the mixes; undefined where there is none.
+// The weights and biases of the mixes; undefined without mixing.
 struct HeadMixes {
     at::Tensor before_weight, before_bias, after_weight, after_bias;
 };

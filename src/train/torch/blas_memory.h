@@ -4,7 +4,7 @@
 
 namespace cait {
 
-// Takes the memory for so many threads, which stays with the BLAS. Throws Error where `ulimit -v`
+// Takes the memory for this many threads, which stays with the BLAS. Throws Error where `ulimit -v`
 // does not grant it; without that limit the BLAS may take its own time.
 void claim_blas_memory(int threads);
 

@@ -1,6 +1,6 @@
 // What the CPU functions of this folder keep from one call to the next: scratch memory, and weights
-// in the form that products read. Whoever runs a graph again and again owns one and hands it on in
-// the EvaluateContext; it serves one run at a time.
+// in the form that products read. A caller that runs a graph again and again owns one and hands it
+// on in the EvaluateContext; it serves one run at a time.
 #pragma once
 
 #include "train/torch/libtorch.h"

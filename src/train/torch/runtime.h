@@ -1,4 +1,5 @@
-// Settings of the process that long CPU runs want; whoever starts such a run calls them once.
+// Settings of the process that long CPU runs want; the program that starts such a run calls them
+// once.
 #pragma once
 
 namespace cait {
