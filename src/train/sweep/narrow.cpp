@@ -80,7 +80,7 @@ std::optional<std::set<double>> values_of_map(const SweepStudy& study, const Map
 void extend_to_boundary(const SweepStudy& study, const Line& line,
                         const std::vector<SweepRun>& runs, const Find& find,
                         std::set<double>& values) {
-    const auto is_stable = [&](Line::const_iterator at) -> std::optional<bool> {
+    const auto stable_at = [&](Line::const_iterator at) -> std::optional<bool> {
         const auto record = find(runs[at->second]);
         if (!record) return std::nullopt;
         return score_of(study, *record, "stable").value_or(0) != 0;
@@ -91,16 +91,16 @@ void extend_to_boundary(const SweepStudy& study, const Line& line,
         if (!values.contains(at->first)) continue;
         if (low == line.end()) low = at;
         high = at;
-        const auto stable = is_stable(at);
+        const auto stable = stable_at(at);
         all_known &= stable.has_value();
         any_stable |= stable.value_or(false);
     }
     if (high == line.end()) return;
-    while (is_stable(high).value_or(false) && std::next(high) != line.end())
+    while (stable_at(high).value_or(false) && std::next(high) != line.end())
         values.insert((++high)->first);
     while (all_known && !any_stable && low != line.begin()) {
         values.insert((--low)->first);
-        const auto stable = is_stable(low);
+        const auto stable = stable_at(low);
         all_known = stable.has_value();
         any_stable = stable.value_or(false);
     }

@@ -57,11 +57,11 @@ protected:
         auto log = MetricsLog::start({Folder::make(path), "metrics.jsonl"});
         for (std::size_t i = 0; i < top1.size(); ++i) {
             log.append({"val", std::int64_t(i) + 1, double(i) + 1, {{"top1", top1[i]}}});
-            if (keeps) file(path / ("epoch-000" + std::to_string(i + 1) + ".safetensors"));
+            if (keeps) touch(path / ("epoch-000" + std::to_string(i + 1) + ".safetensors"));
         }
-        file(path / "last.safetensors");
+        touch(path / "last.safetensors");
     }
-    static void file(const std::filesystem::path& path) {
+    static void touch(const std::filesystem::path& path) {
         AtomicFile file(path);
         file.write(" ");
         file.commit();
