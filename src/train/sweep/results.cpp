@@ -124,7 +124,11 @@ SweepRunResult run_result(const SweepStudy& study, const SweepRun& run, const Ru
     result.settings.erase("arm");
     result.settings.erase("seed");
     result.scores = record.scores;
-    if (!record.ok()) result.scores["top1"] = study.chance;
+    if (!record.ok()) {
+        result.scores["top1"] = study.chance;
+        for (const StudyContrast& contrast : study.contrasts)
+            if (contrast.kind == ContrastKind::paired) result.scores[contrast.score] = study.chance;
+    }
     for (const CurvePoint& point : record.curve)
         result.curve.emplace_back(point.epoch, point.values);
     return result;
