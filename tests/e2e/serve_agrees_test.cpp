@@ -14,7 +14,10 @@ using nlohmann::json;
 
 class ServeAgrees : public Served {
 protected:
-    ServeAgrees() { data_test::put(folder_ / "a.png", photo_); }
+    ServeAgrees() {
+        photo_ = data_test::png(test::solid(140, 120, 110));
+        data_test::put(folder_ / "a.png", photo_);
+    }
 
     json said(const Words& words) const {
         const Finished run = cait(words + Words{"--json"});
