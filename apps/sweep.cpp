@@ -115,9 +115,9 @@ void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options
         const auto scores = tune_scores(study, store);
         std::vector<SweepRun> runs = plan_tuning(study, scores);
         const auto choices = tuned(study, scores);
-        const std::vector<SweepRun> all = plan_runs(study, choices.value_or(TuneChoices()));
+        const std::vector<SweepRun> possible = plan_runs(study, choices.value_or(TuneChoices()));
         const std::vector<SweepRun> planned =
-            narrowed(study, all, [&](const SweepRun& run) { return store.find(run); });
+            narrowed(study, possible, [&](const SweepRun& run) { return store.find(run); });
         runs.insert(runs.end(), planned.begin(), planned.end());
         print_out("{}: {}; {} runs, budget {:g} h\n", study.name, study.title, runs.size(),
                   study.budget_hours);
@@ -139,9 +139,9 @@ void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options
                       finished ? "" : found.reason);
             flush_out();
         }
-        if (planned.size() < all.size())
+        if (planned.size() < possible.size())
             print_out("  at most {} further runs, by the results of those of seed {}\n",
-                      all.size() - planned.size(), study.narrow->seed);
+                      possible.size() - planned.size(), study.narrow->seed);
         print_out("  {} of training to come, one run at a time, without the tests\n\n",
                   hours_text(sum));
         all += sum;
