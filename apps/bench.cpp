@@ -10,6 +10,7 @@
 #include "command.h"
 #include "data.h"
 #include "engine/bench_model.h"
+#include "evaluate/segment_classes.h"
 #include "executor.h"
 #include "kernels/precision_names.h"
 #include "model_arguments.h"
@@ -162,6 +163,8 @@ void run(const BenchArguments& arguments) {
         arguments.threads.empty() ? std::vector{default_threads()} : arguments.threads;
     for (const std::string& size : sizes) {
         const Model model = open_at(found, size).model;
+        if (list.empty() && detects(model))
+            print_error("note: {}: of a detector the first stage is measured\n", model.spec().name);
         if (!arguments.json && list.empty()) print_header();
         for (const std::string& precision : arguments.precisions)
             for (const int count : threads)
@@ -210,8 +213,7 @@ void add_bench(CLI::App& command, const Invocation&) {
         ->check(CLI::IsMember(precision_names()))
         ->capture_default_str();
     command
-        .add_option("--threads", arguments->threads,
-                    "One or more numbers; default: all processors")
+        .add_option("--threads", arguments->threads, "One or more numbers; default: all processors")
         ->delimiter(',')
         ->check(CLI::Range(1, 1024));
     command

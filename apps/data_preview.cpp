@@ -9,6 +9,7 @@
 #include "command.h"
 #include "data.h"
 #include "data/random.h"
+#include "data_preview_objects.h"
 #include "data_preview_tiles.h"
 #include "image/codec/encode.h"
 #include "image/draw/contact_sheet.h"
@@ -28,7 +29,7 @@ namespace {
 
 struct PreviewArguments {
     DataArguments data;
-    std::string recipe = "deit";
+    std::string recipe;  // empty: what suits the data
     std::vector<std::string> set;
     std::string output;
     std::optional<std::size_t> count;
@@ -59,7 +60,8 @@ public:
         std::vector<ShownImage> images;
         while (images.size() < count && position_ < order_.size()) {
             const std::size_t index = order_[position_++];
-            ShownImage shown{{}, index, first_label(dataset_, index)};
+            ShownImage shown{{}, index, kUnlabelled};
+            if (!dataset_.has_objects()) shown.label = first_label(dataset_, index);
             try {
                 dataset_.read(index, {}, shown.image);
                 images.push_back(std::move(shown));
@@ -136,17 +138,20 @@ public:
         : dataset_(dataset),
           size_(size),
           plain_(is_plain(arguments)),
-          columns_(tiles_per_image(arguments)),
-          maker_(recipe, size, dataset.classes()) {}
+          columns_(tiles_per_image(arguments)) {
+        if (dataset.has_objects())
+            objects_.emplace(recipe, size, dataset);
+        else
+            maker_.emplace(recipe, size, dataset.classes());
+    }
 
     // The images' rows. A column of them is one view of one batch of one epoch.
     void add(std::span<const ShownImage> images, std::uint64_t batch,
              std::vector<SheetTile>& tiles) {
         std::vector<std::vector<SheetTile>> columns;
         if (plain_ || columns_ > 1) columns.push_back(originals(images));
-        const std::uint64_t views = maker_.views();
         for (std::uint64_t i = 0; columns.size() < columns_; ++i)
-            columns.push_back(maker_.tiles(images, {i / views, batch}, i % views));
+            columns.push_back(variants(images, batch, i));
         for (std::size_t row = 0; row < images.size(); ++row)
             for (std::vector<SheetTile>& column : columns) tiles.push_back(std::move(column[row]));
     }
@@ -154,20 +159,34 @@ public:
 private:
     std::vector<SheetTile> originals(std::span<const ShownImage> images) const {
         constexpr Colour kFrame{208, 64, 48};  // what the others are compared with
+        const std::int64_t side = tile_side(size_);
         std::vector<SheetTile> tiles;
-        for (const ShownImage& shown : images)
-            tiles.push_back({fitted(shown.image, tile_side(size_)),
-                             fmt::format("{}\n{}x{}", dataset_.label_text(shown.index),
-                                         shown.image.width, shown.image.height),
-                             plain_ ? std::nullopt : std::optional(kFrame)});
+        for (const ShownImage& shown : images) {
+            tiles.push_back(
+                objects_ ? objects_->original(shown, side)
+                         : SheetTile{fitted(shown.image, side),
+                                     fmt::format("{}\n{}x{}", dataset_.label_text(shown.index),
+                                                 shown.image.width, shown.image.height)});
+            if (!plain_) tiles.back().frame = kFrame;
+        }
+        return tiles;
+    }
+
+    // Number `i` of each image, through all views of one epoch and then those of the next.
+    std::vector<SheetTile> variants(std::span<const ShownImage> images, std::uint64_t batch,
+                                    std::uint64_t i) {
+        if (maker_) return maker_->tiles(images, {i / maker_->views(), batch}, i % maker_->views());
+        std::vector<SheetTile> tiles;
+        for (const ShownImage& shown : images) tiles.push_back(objects_->variant(shown, i));
         return tiles;
     }
 
     const Dataset& dataset_;
     ImageSize size_;
     bool plain_;
-    std::size_t columns_;  // tiles per image
-    TileMaker maker_;
+    std::size_t columns_;                 // tiles per image
+    std::optional<TileMaker> maker_;      // of whole images
+    std::optional<ObjectTiles> objects_;  // of images whose objects are known
 };
 
 void print_result(const PreviewArguments& arguments, const Image& sheet, std::size_t tiles,
@@ -185,10 +204,11 @@ void print_result(const PreviewArguments& arguments, const Image& sheet, std::si
 
 void run(PreviewArguments& arguments) {
     enter_sandbox_for({arguments.output});
+    const DatasetPtr dataset = arguments.data.open_training_part();
+    if (arguments.recipe.empty()) arguments.recipe = dataset->has_objects() ? "detect" : "deit";
     const Recipe recipe = chosen_recipe(arguments);
     choose_layout(arguments, recipe);
     const std::size_t count = *arguments.count;
-    const DatasetPtr dataset = arguments.data.open_training_part();
     OutputFile(arguments.output).not_in_data(arguments.data.uri).not_in(*dataset);
     RandomImages images(*dataset, std::uint64_t(recipe.train.seed));
     std::optional<SheetRows> rows;
@@ -240,9 +260,9 @@ void add_data_preview(CLI::App& data) {
     command
         ->add_option("--augment", arguments->recipe,
                      "A recipe (deit, deit3-1k, small, …, or a .toml file), or a policy: rand-…, "
-                     "original, trivial, three, none")
-        ->type_name("RECIPE")
-        ->capture_default_str();
+                     "original, trivial, three, none; default: deit, and detect for data with "
+                     "boxes")
+        ->type_name("RECIPE");
     add_recipe_settings(*command, arguments->set);
     command->add_option("--output", arguments->output, "The .png or .jpg file to write")
         ->required();

@@ -31,7 +31,21 @@ Recipe recipe_to_show(const std::string& text) {
     return recipe;
 }
 
-// The mean is not seen: to_image() takes it back.
+// The noise of random erasing is to be seen too.
+Image seen_image(std::span<const float> values, ImageSize size, const ChannelValues& mean,
+                 const ChannelValues& std) {
+    Image result = Image::blank(size.width, size.height, 3);
+    const std::size_t plane = values.size() / 3;
+    for (std::size_t c = 0; c < 3; ++c)
+        for (std::size_t i = 0; i < plane; ++i) {
+            const float value = values[c * plane + i] * std[c] + mean[c];
+            result.pixels[3 * i + c] =
+                std::uint8_t(std::lround(std::clamp(value, 0.0F, 1.0F) * 255));
+        }
+    return result;
+}
+
+// The mean is not seen: seen_image() takes it back.
 TileMaker::TileMaker(const Recipe& recipe, ImageSize size, std::vector<std::string> classes)
     : seed_(std::uint64_t(recipe.train.seed)),
       transform_(train_settings(recipe, size.height, size.width, kImageNetMean, kImageNetStd)),
@@ -69,7 +83,9 @@ std::vector<SheetTile> TileMaker::view_tiles(std::span<const ShownImage> images,
     for (const ShownImage& image : images) {
         const SampleKey own = key(image, position, view);
         views_->write(image.image, own, values);
-        result.push_back({to_image(values, size), view_text(image, own)});
+        result.push_back(
+            {seen_image(values, size, transform_.settings().mean, transform_.settings().std),
+             view_text(image, own)});
     }
     return result;
 }
@@ -109,7 +125,8 @@ std::vector<SheetTile> TileMaker::batch_tiles(std::span<const ShownImage> images
     std::vector<SheetTile> result;
     for (std::size_t i = 0; i < images.size(); ++i)
         result.push_back(
-            {to_image(values.subspan(i * each, each), {settings.height, settings.width}),
+            {seen_image(values.subspan(i * each, each), {settings.height, settings.width},
+                        settings.mean, settings.std),
              label_text(batch, i) + "\n" + operations(key(images[i], position))});
     return result;
 }
@@ -117,20 +134,6 @@ std::vector<SheetTile> TileMaker::batch_tiles(std::span<const ShownImage> images
 SampleKey TileMaker::key(const ShownImage& image, const Position& position,
                          std::uint64_t view) const {
     return {seed_, position.epoch, image.index, 0, view};
-}
-
-// Back from what the model reads: the noise of random erasing is to be seen too.
-Image TileMaker::to_image(std::span<const float> values, ImageSize size) const {
-    const TrainSettings& settings = transform_.settings();
-    Image result = Image::blank(size.width, size.height, 3);
-    const std::size_t plane = values.size() / 3;
-    for (std::size_t c = 0; c < 3; ++c)
-        for (std::size_t i = 0; i < plane; ++i) {
-            const float value = values[c * plane + i] * settings.std[c] + settings.mean[c];
-            result.pixels[3 * i + c] =
-                std::uint8_t(std::lround(std::clamp(value, 0.0F, 1.0F) * 255));
-        }
-    return result;
 }
 
 // "dress 70%" and below it "shirt 30%": without what label smoothing gives to all classes.

@@ -29,6 +29,10 @@ struct ShownImage {
     std::int64_t label = 0;
 };
 
+// Back from what the model reads, (3, height, width), to pixels.
+Image seen_image(std::span<const float> values, ImageSize size, const ChannelValues& mean,
+                 const ChannelValues& std);
+
 // Makes batches as training does, mixup and CutMix included.
 class TileMaker {
 public:
@@ -48,7 +52,6 @@ private:
     std::vector<SheetTile> view_tiles(std::span<const ShownImage> images, const Position& position,
                                       std::uint64_t view);
     SampleKey key(const ShownImage& image, const Position& position, std::uint64_t view = 0) const;
-    Image to_image(std::span<const float> values, ImageSize size) const;
     std::string view_text(const ShownImage& image, const SampleKey& key) const;
     std::string label_text(const Batch& batch, std::size_t place) const;
     std::string operations(const SampleKey& key) const;

@@ -43,23 +43,35 @@ nlohmann::json to_json(const SideRange& range) {
 nlohmann::json to_json(const std::string& uri, const Dataset& dataset,
                        const DatasetStatistics& found) {
     nlohmann::json classes = nlohmann::json::array();
-    for (std::size_t i = 0; i < found.per_class.size(); ++i)
+    for (std::size_t i = 0; i < found.per_class.size(); ++i) {
         classes.push_back({{"name", dataset.classes()[i]}, {"images", found.per_class[i]}});
-    return {{"dataset", uri},
-            {"images", found.images},
-            {"classes", classes},
-            {"width", to_json(found.width)},
-            {"height", to_json(found.height)},
-            {"mean", found.mean},
-            {"std", found.std},
-            {"unreadable", app::bad_images_json(found.bad)}};
+        if (found.objects) classes.back()["objects"] = found.objects->per_class[i];
+    }
+    nlohmann::json json{{"dataset", uri},
+                        {"images", found.images},
+                        {"classes", classes},
+                        {"width", to_json(found.width)},
+                        {"height", to_json(found.height)},
+                        {"mean", found.mean},
+                        {"std", found.std},
+                        {"unreadable", app::bad_images_json(found.bad)}};
+    if (const auto& objects = found.objects)
+        json["objects"] = {{"count", objects->objects},
+                           {"crowds", objects->crowds},
+                           {"small", objects->small},
+                           {"medium", objects->medium},
+                           {"large", objects->large},
+                           {"masks", dataset.has_object_masks()},
+                           {"per_image", to_json(objects->per_image)}};
+    return json;
 }
 
 std::string cut_name(std::string_view name) {
     return cut_text(printable(name, kNameWidth + 1), kNameWidth);
 }
 
-void print_classes(const Dataset& dataset, const std::vector<std::size_t>& counts) {
+void print_classes(const Dataset& dataset, const std::vector<std::size_t>& counts,
+                   std::string_view what) {
     std::vector<std::size_t> order(counts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const bool some = counts.size() > kListedClasses;
@@ -72,12 +84,13 @@ void print_classes(const Dataset& dataset, const std::vector<std::size_t>& count
         names.push_back(cut_name(dataset.classes()[i]));
         name_width = std::max(name_width, std::min(names.back().size(), kNameWidth + 1));
     }
-    const std::size_t number_width = std::max<std::size_t>(6, fmt::formatted_size("{}", most));
+    const std::size_t number_width =
+        std::max<std::size_t>(what.size(), fmt::formatted_size("{}", most));
     const std::size_t used = name_width + number_width + 4;
     const std::size_t width = output_width();
     const std::size_t bar = width > used + 10 ? std::min<std::size_t>(width - used, 60) : 0;
 
-    print_out("\n{:<{}}  {:>{}}\n", "class", name_width, "images", number_width);
+    print_out("\n{:<{}}  {:>{}}\n", "class", name_width, what, number_width);
     for (std::size_t i = 0; i < order.size(); ++i) {
         if (some && i == kEnds) {
             print_out("{:<{}}  {:>{}}\n", "…", name_width, "…", number_width);
@@ -93,13 +106,27 @@ void print_classes(const Dataset& dataset, const std::vector<std::size_t>& count
                   counts.size());
 }
 
+// Sizes are areas below 32 x 32 pixels, below 96 x 96 and above, as COCO has them.
+void print_objects(const ObjectStatistics& found) {
+    const SideRange& each = found.per_image;
+    print_out("{:<12} {:>8} {:>8} {:>8}\n", "per image", each.least, each.median, each.most);
+    print_out("{:<12} {:>8} {:>8} {:>8} {:>8}\n", "", "small", "medium", "large", "crowds");
+    print_out("{:<12} {:>8} {:>8} {:>8} {:>8}\n", "objects", found.small, found.medium, found.large,
+              found.crowds);
+}
+
 void print_text(const std::string& uri, const Dataset& dataset, const DatasetStatistics& found) {
     const auto [least, most] = std::ranges::minmax(found.per_class);
-    print_out("{}\n{} images in {} classes of {} to {}\n\n", uri, found.images,
-              found.per_class.size(), least, most);
+    if (found.objects)
+        print_out("{}\n{} images with {} objects of {} classes\n\n", uri, found.images,
+                  found.objects->objects, found.per_class.size());
+    else
+        print_out("{}\n{} images in {} classes of {} to {}\n\n", uri, found.images,
+                  found.per_class.size(), least, most);
     print_out("{:<12} {:>8} {:>8} {:>8}\n", "", "least", "median", "most");
     for (const auto& [name, range] : {std::pair{"width", found.width}, {"height", found.height}})
         print_out("{:<12} {:>8} {:>8} {:>8}\n", name, range.least, range.median, range.most);
+    if (found.objects) print_objects(*found.objects);
     print_out("{:<12} {:>8} {:>8} {:>8}\n", "", "red", "green", "blue");
     for (const auto& [name, v] : {std::pair{"mean", found.mean}, {"std", found.std}})
         print_out("{:<12} {:>8.4f} {:>8.4f} {:>8.4f}\n", name, v[0], v[1], v[2]);
@@ -109,7 +136,10 @@ void print_text(const std::string& uri, const Dataset& dataset, const DatasetSta
     if (found.bad.size() > kBadListed)
         print_out("  … and {} more: `cait data verify {}` lists them\n",
                   found.bad.size() - kBadListed, uri);
-    print_classes(dataset, found.per_class);
+    if (found.objects)
+        print_classes(dataset, found.objects->per_class, "objects");
+    else
+        print_classes(dataset, found.per_class, "images");
 }
 
 DatasetStatistics measure(const Dataset& dataset, int threads) {

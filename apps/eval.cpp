@@ -20,6 +20,7 @@ void check_neighbours(const EvalArguments& arguments) {
              {std::pair{arguments.per_class, "--per-class"},
               {!arguments.report.empty(), "--report"},
               {!arguments.predictions.empty(), "--predictions"},
+              {!arguments.detections.empty(), "--detections"},
               {!arguments.classes.empty() && !neighbours.by_softmax(), "--classes"}})
             if (given)
                 throw UsageError(fmt::format(
@@ -40,7 +41,8 @@ void check_neighbours(const EvalArguments& arguments) {
 // Before anything is read.
 void run(const EvalArguments& arguments, const Invocation& invocation) {
     arguments.model.settings();
-    for (const std::string& output : {arguments.report, arguments.predictions})
+    for (const std::string& output :
+         {arguments.report, arguments.predictions, arguments.detections})
         if (!output.empty()) {
             OutputFile(output)
                 .not_in_weights(arguments.weights)
@@ -59,7 +61,8 @@ void run(const EvalArguments& arguments, const Invocation& invocation) {
     EvalModels found{find_model(words)};
     for (const std::string& text : arguments.compare)
         found.push_back(find_model(one_of_several(text, words, "--compare")));
-    enter_sandbox_for({arguments.report, arguments.predictions, arguments.executor.cache});
+    enter_sandbox_for(
+        {arguments.report, arguments.predictions, arguments.detections, arguments.executor.cache});
     if (arguments.neighbours.asked()) return evaluate_neighbours(arguments, found);
     evaluate(arguments, found);
 }
@@ -113,6 +116,8 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                 "folder:photos\n"
                 "  cait eval --model cait_s24_224 --weights official --data imagenet-v2:data/v2\n"
                 "  cait eval --weights runs/streets --data segmentation:streets/val --per-class\n"
+                "  cait eval --weights runs/cells --data coco:cells/val.json?images=cells/val "
+                "--report eval.html\n"
                 "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
                 "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
@@ -142,7 +147,7 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                     "probabilities (softmax)")
         ->check(CLI::IsMember({"logits", "softmax"}));
     add_classes_option(command, arguments->classes);
-    command.add_flag("--per-class", arguments->per_class, "Also the accuracy of every class");
+    command.add_flag("--per-class", arguments->per_class, "Also the scores of every class");
     command.add_flag("--skip-bad", arguments->skip_bad,
                      "Leave out up to 5 % of unreadable images instead of refusing the first");
     command.add_option("--report", arguments->report, "Also write a page with pictures")
@@ -151,6 +156,10 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
         .add_option("--predictions", arguments->predictions,
                     "Also write each image's label and five likeliest classes")
         ->type_name("FILE.csv");
+    command
+        .add_option("--detections", arguments->detections,
+                    "Of a detector: also write what it finds, as COCO's results")
+        ->type_name("FILE.json");
     add_neighbour_options(command, arguments->neighbours);
     arguments->segment.add_to(command);
     add_json_flag(command, arguments->json);

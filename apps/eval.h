@@ -39,6 +39,7 @@ struct EvalArguments {
     std::string classes;      // file with names
     std::string report;       // file to write
     std::string predictions;  // file to write
+    std::string detections;   // file to write
     NeighbourArguments neighbours;
     SegmentArguments segment;
 };
@@ -61,10 +62,11 @@ struct Evaluated {
     std::size_t skipped = 0;  // unreadable images
     double seconds = 0;
     DatasetPtr dataset;  // with labels into the model's classes
-    // Of a model that segments: how images were looked at, the worst of them (the pictures only for
-    // a report) and the colours of its classes.
+    // Of a model that segments or detects: how images were looked at, the worst of them (the
+    // pictures only for a report) and the colours of its classes.
     std::string looked = {};
-    std::vector<std::pair<std::string, double>> worst_segments = {};  // name, mIoU
+    std::string worst_by = {};                                      // "miou", "f1"
+    std::vector<std::pair<std::string, double>> worst_images = {};  // name, that score
     std::vector<ReportSegment> segments = {};
     std::vector<Colour> colours = {};
 };
@@ -85,9 +87,13 @@ struct HeadScore {
 std::vector<HeadScore> head_scores(const Evaluation& evaluation);  // empty where there is one head
 
 // Of a model that gives each pixel a class.
-bool evaluates_segments(const Model& model);
 Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string& file,
                                const Model& model, const DatasetPtr& dataset);
+
+// Of a model that finds objects. `detections`: the file of --detections, or empty.
+Evaluated evaluate_detections_of(const EvalArguments& arguments, const std::string& file,
+                                 const Model& model, const DatasetPtr& dataset,
+                                 const std::string& detections);
 
 void print_evaluation(const EvalArguments& arguments, const EvalResult& result);
 void write_predictions(const std::string& file, const Evaluated& one);

@@ -57,10 +57,10 @@ nlohmann::json worst_json(const Evaluated& one, const Metrics& metrics) {
     return list;
 }
 
-nlohmann::json worst_segments_json(const Evaluated& one) {
+nlohmann::json worst_images_json(const Evaluated& one) {
     nlohmann::json list = nlohmann::json::array();
-    for (const auto& [name, miou] : one.worst_segments)
-        list.push_back({{"image", name}, {"miou", miou}});
+    for (const auto& [name, value] : one.worst_images)
+        list.push_back({{"image", name}, {one.worst_by, value}});
     return list;
 }
 
@@ -93,9 +93,10 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
         json["worst"] = worst_json(one, *metrics);
     }
     if (!one.looked.empty()) {
-        json["mode"] = one.looked.substr(0, one.looked.find(','));
+        if (measure.detection() == nullptr)
+            json["mode"] = one.looked.substr(0, one.looked.find(','));
         json["preparation"] = one.looked;
-        json["worst"] = worst_segments_json(one);
+        json["worst"] = worst_images_json(one);
         for (const char* none : {"tta", "fusion", "crop_ratio", "crop_mode"}) json.erase(none);
     }
     if (!one.epoch.empty()) json["epoch"] = one.epoch;
@@ -117,8 +118,9 @@ nlohmann::json to_json(const DisagreementTable& table) {
 
 // "  75.31 %" and " 1.0421": the numbers of a column stand below each other.
 std::string column_text(const Score& score) {
-    return score.format == ScoreFormat::percent ? fmt::format("{:>7.2f} %", 100 * score.value)
-                                                : fmt::format("{:>7}", score_text(score));
+    if (score.format == ScoreFormat::percent && score.value >= 0)
+        return fmt::format("{:>7.2f} %", 100 * score.value);
+    return fmt::format("{:>7}", score_text(score));
 }
 
 void print_heads(const std::vector<HeadScore>& heads) {

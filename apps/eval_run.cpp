@@ -9,8 +9,10 @@
 #include "data.h"
 #include "data/imagenet_classes.h"
 #include "data_open.h"
+#include "detect_options.h"
 #include "eval.h"
 #include "evaluate/evaluate_data.h"
+#include "evaluate/segment_classes.h"
 #include "input_files.h"
 #include "model_arguments.h"
 #include "models/catalogue.h"
@@ -59,9 +61,10 @@ std::optional<FoundModel> find_final(const EvalArguments& arguments, const Candi
 Candidate candidate(const FoundModel& found, const DatasetPtr& data) {
     Model model = open_with_notes(found).model;
     preparer_of(model);  // throws where the model takes no such images
-    const bool pixels = evaluates_segments(model);
-    const auto classes = pixels ? SegmentNetwork::of(model).classes
-                                : std::size_t(model.spec().architecture->common().classes);
+    const std::size_t classes = segments(model) ? SegmentNetwork::of(model).classes
+                                : detects(model)
+                                    ? DetectNetwork::of(model).classes
+                                    : std::size_t(model.spec().architecture->common().classes);
     DatasetPtr dataset = match_data(data, model.classes(), classes, found.file);
     if (const auto list = imagenet_list(classes);
         model.classes().empty() && list && list->names == dataset->classes())
@@ -90,15 +93,41 @@ std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candida
     return last;
 }
 
+// What a model says something about.
+enum class AnswersFor { images, pixels, objects };
+
+AnswersFor answers_of(const Model& model) {
+    return segments(model)  ? AnswersFor::pixels
+           : detects(model) ? AnswersFor::objects
+                            : AnswersFor::images;
+}
+
+void check_detector(const EvalArguments& arguments, const std::string& model) {
+    detect_options(arguments.segment, model);
+    for (const auto& [given, option, instead] :
+         {std::tuple{!arguments.predictions.empty(), "--predictions",
+                     "--detections FILE writes COCO's results"},
+          {arguments.tta != "none", "--tta", "images are seen as they are"}})
+        if (given)
+            throw UsageError(fmt::format(
+                "{}: expected a model that names classes of images, found one that detects; {}",
+                option, instead));
+}
+
 // All models give an answer of the same kind, and options are for that kind.
-void check_segments(const EvalArguments& arguments, const std::vector<Candidate>& candidates) {
+void check_answers(const EvalArguments& arguments, const std::vector<Candidate>& candidates) {
     const Candidate& first = candidates.front();
-    const bool pixels = evaluates_segments(first.model);
+    const std::string& name = first.model.spec().name;
+    const AnswersFor kind = answers_of(first.model);
     for (const Candidate& one : candidates)
-        if (evaluates_segments(one.model) != pixels)
+        if (answers_of(one.model) != kind)
             throw UsageError(fmt::format("--compare {}: expected a model for the same task as {}",
                                          one.file, first.file));
-    if (!pixels) return arguments.segment.expect_none(first.model.spec().name);
+    if (kind == AnswersFor::objects) return check_detector(arguments, name);
+    if (!arguments.detections.empty())
+        throw UsageError(
+            fmt::format("--detections: expected a model that detects, found {}", name));
+    if (kind == AnswersFor::images) return arguments.segment.expect_none(name);
     for (const auto& [given, option, instead] :
          {std::tuple{!arguments.predictions.empty(), "--predictions",
                      "`cait predict --labels FOLDER` writes label images"},
@@ -110,10 +139,15 @@ void check_segments(const EvalArguments& arguments, const std::vector<Candidate>
                             option, instead));
 }
 
-Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidate) {
+// `detections`: the file of --detections for the model whose answers go there.
+Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidate,
+                       const std::string& detections = {}) {
     const auto& [file, model, dataset, epoch] = candidate;
-    if (evaluates_segments(model)) {
-        Evaluated result = evaluate_segments_of(arguments, file, model, dataset);
+    if (const AnswersFor kind = answers_of(model); kind != AnswersFor::images) {
+        Evaluated result =
+            kind == AnswersFor::pixels
+                ? evaluate_segments_of(arguments, file, model, dataset)
+                : evaluate_detections_of(arguments, file, model, dataset, detections);
         result.epoch = epoch;
         return result;
     }
@@ -192,7 +226,8 @@ DisagreementTable compare(const std::vector<Evaluated>& models) {
 
 void evaluate(const EvalArguments& arguments, const EvalModels& found) {
     const DatasetPtr data = open_data(arguments.data, Split::val);
-    for (const std::string& output : {arguments.report, arguments.predictions}) {
+    for (const std::string& output :
+         {arguments.report, arguments.predictions, arguments.detections}) {
         OutputFile(output).not_in(*data);
         for (const FoundModel& one : found) OutputFile(output).not_in(one.file);
     }
@@ -203,17 +238,19 @@ void evaluate(const EvalArguments& arguments, const EvalModels& found) {
         throw UsageError(
             fmt::format("--fusion softmax: expected a model with a distillation head, found {}",
                         model.spec().name));
-    check_segments(arguments, candidates);
+    check_answers(arguments, candidates);
     const auto final_epoch = final_candidate(arguments, candidates.front(), data);
     EvalResult result;
-    for (const Candidate& one : candidates) result.models.push_back(evaluate_one(arguments, one));
+    for (const Candidate& one : candidates)
+        result.models.push_back(evaluate_one(
+            arguments, one, &one == &candidates.front() ? arguments.detections : std::string()));
     const std::vector<std::string> names = unique_labels(found);
     for (std::size_t i = 0; i < names.size(); ++i) result.models[i].name = names[i];
     if (final_epoch) {
         result.final_epoch = evaluate_one(arguments, *final_epoch);
         result.final_epoch->name = std::filesystem::path(final_epoch->file).stem().string();
     }
-    if (result.models.size() > 1 && !evaluates_segments(candidates.front().model))
+    if (result.models.size() > 1 && answers_of(candidates.front().model) == AnswersFor::images)
         result.disagreement = compare(result.models);
     // First: a disk that is full now must not cost the numbers.
     print_evaluation(arguments, result);

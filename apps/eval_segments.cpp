@@ -33,7 +33,7 @@ SmallSegments shrunk(const Image& image, const LabelImage& labels) {
 
 ReportSegment shown_segment(const Dataset& dataset, const ImageSegmenter& segmenter,
                             const std::vector<Colour>& colours, const WorstSegment& worst) {
-    ReportSegment shown{.name = dataset.name(worst.index), .miou = worst.miou};
+    ReportSegment shown{.name = dataset.name(worst.index), .value = worst.miou};
     try {
         const Image image = dataset.image(worst.index);
         const SmallSegments label = shrunk(image, dataset.label_image(worst.index));
@@ -47,8 +47,6 @@ ReportSegment shown_segment(const Dataset& dataset, const ImageSegmenter& segmen
 }
 
 }  // namespace
-
-bool evaluates_segments(const Model& model) { return segments(model); }
 
 Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string& file,
                                const Model& model, const DatasetPtr& dataset) {
@@ -80,8 +78,9 @@ Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string
         for (const WorstSegment& worst : found.worst)
             result.segments.push_back(shown_segment(*dataset, segmenter, classes.colours, worst));
     }
+    result.worst_by = "miou";
     for (const WorstSegment& worst : found.worst)
-        result.worst_segments.emplace_back(dataset->name(worst.index), worst.miou);
+        result.worst_images.emplace_back(dataset->name(worst.index), worst.miou);
     return result;
 }
 

@@ -65,6 +65,11 @@ void run(const ForwardArguments& arguments, const Invocation& invocation) {
     const FoundModel found = find_model(words);
     enter_sandbox_for({arguments.output, arguments.executor.cache});
     const Model model = open_with_notes(found).model;
+    if (const std::size_t outputs = default_taps(model.spec()).size();
+        arguments.taps.empty() && outputs > 1 && arguments.output.ends_with(".npy"))
+        throw UsageError(fmt::format(
+            "{}: expected a name that ends with .safetensors for {} outputs, or one --tap",
+            arguments.output, outputs));
     const Tensor images = read_npy(arguments.input);
     Progress progress("forward", "images");
     const auto executor = make_executor(model, arguments.executor, arguments.model.kept());

@@ -146,8 +146,7 @@ void add_inspect(CLI::App& command, const Invocation&) {
     const OptionGroup group(command, "Graph");
     command.add_flag("--graph", arguments->graph, "Print the model's graph instead");
     command.add_flag("--primitives", arguments->primitives, "With --graph: composites decomposed");
-    command.add_flag("--fused", arguments->fused,
-                     "With --graph: branches fused, as they run");
+    command.add_flag("--fused", arguments->fused, "With --graph: branches fused, as they run");
     command
         .add_option("--precision", arguments->precision,
                     "With --fused: also the number format of each node's products")

@@ -10,10 +10,10 @@
 
 #include "command.h"
 #include "data.h"
-#include "graph/cost.h"
 #include "image/preparation_change.h"
 #include "image/preprocessing_json.h"
 #include "models/file_tensors.h"
+#include "models/model_cost.h"
 #include "output.h"
 #include "weights/quantized_file.h"
 
@@ -43,12 +43,18 @@ struct Change {
     std::string key, from, to;
 };
 
-// Settings other than the preset's.
+// Settings other than the preset's; of a head that it does not have, other than that head's usual.
 std::vector<Change> changes_of(const ModelSpec& spec) {
-    const auto published = configure(spec.name).settings();
+    constexpr const char* kKind = "head.kind";
+    const auto own = spec.settings();
+    auto usual = configure(spec.name).settings();
+    if (const auto kind = own.find(kKind); kind != own.end() && !usual.contains(kKind)) {
+        usual = configure(spec.name, {*kind}).settings();
+        usual[kKind] = "none";
+    }
     std::vector<Change> changes;
-    for (const auto& [key, value] : spec.settings())
-        if (published.at(key) != value) changes.push_back({key, published.at(key), value});
+    for (const auto& [key, value] : own)
+        if (usual.at(key) != value) changes.push_back({key, usual.at(key), value});
     return changes;
 }
 
@@ -104,7 +110,7 @@ void print_model(const FileSummary& summary) {
     const Description& described = *summary.described;
     const ModelSpec& spec = described.spec;
     const CommonConfig& common = spec.architecture->common();
-    const Cost cost = estimate_cost(record(spec));
+    const Cost cost = model_cost(spec);
     line("model", fmt::format("{} ({}){}", spec.name, spec.family->name,
                               summary.recognised ? ", recognised by its tensors" : ""));
     std::string changed;
@@ -116,7 +122,7 @@ void print_model(const FileSummary& summary) {
                               common.image_size.width, common.channels));
     line("parameters", count_text(cost.params));
     line("cost", fmt::format("{} multiply-adds per image", count_text(cost.macs)));
-    line("classes", classes_text(common.classes, described.facts.classes));
+    line("classes", classes_text(class_count(spec), described.facts.classes));
     line("preparation",
          preparation_text(described.preprocessing) +
              (described.facts.preprocessing ? "" : "; assumed, the file names none"));
@@ -195,7 +201,7 @@ nlohmann::json summary_json(const FileSummary& summary) {
     if (!summary.described) return json;
     const Description& described = *summary.described;
     const CommonConfig& common = described.spec.architecture->common();
-    const Cost cost = estimate_cost(record(described.spec));
+    const Cost cost = model_cost(described.spec);
     nlohmann::json changed = nlohmann::json::object();
     for (const Change& change : changes_of(described.spec)) changed[change.key] = change.to;
     json["model"] = described.spec.name;
@@ -204,7 +210,7 @@ nlohmann::json summary_json(const FileSummary& summary) {
     json["image_size"] = {common.image_size.height, common.image_size.width};
     json["params"] = cost.params;
     json["macs"] = cost.macs;
-    json["classes"] = common.classes;
+    json["classes"] = class_count(described.spec);
     json["class_names"] = described.facts.classes;
     json["preprocessing"] = described.preprocessing;
     json["preprocessing_assumed"] = !described.facts.preprocessing;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 #include "data/imagenet_classes.h"
@@ -14,6 +15,19 @@
 #include "system/file_bytes.h"
 
 namespace cait::app {
+
+namespace {
+
+// COCO's files are named by the number of the image: 000000000139.jpg.
+std::optional<std::int64_t> number_of(const std::filesystem::path& file) {
+    const std::string stem = file.stem().string();
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(stem.data(), stem.data() + stem.size(), number);
+    if (error != std::errc() || end != stem.data() + stem.size() || number < 0) return std::nullopt;
+    return number;
+}
+
+}  // namespace
 
 std::int64_t Picture::longest_side() const {
     if (file.empty()) {
@@ -47,14 +61,17 @@ std::vector<Picture> PictureArguments::list() const {
     check();
     std::vector<Picture> pictures;
     for (const ListedImage& image : list_files(files))
-        pictures.push_back(
-            {image.file, {}, [file = image.file] { return read_image(file); }, image.file});
+        pictures.push_back({image.file,
+                            {},
+                            [file = image.file] { return read_image(file); },
+                            image.file,
+                            number_of(image.file)});
     if (data.empty()) return pictures;
     const DatasetPtr dataset = drawn();
     for (std::size_t i = 0; i < dataset->size(); ++i)
-        pictures.push_back({dataset->name(i), dataset->label_text(i),
-                            [dataset, i] { return dataset->image(i); },
-                            dataset->file(i).value_or(std::filesystem::path())});
+        pictures.push_back(
+            {dataset->name(i), dataset->label_text(i), [dataset, i] { return dataset->image(i); },
+             dataset->file(i).value_or(std::filesystem::path()), dataset->image_number(i)});
     return pictures;
 }
 

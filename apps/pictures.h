@@ -20,6 +20,8 @@ struct Picture {
     // Decodes it. A folder of photographs need not fit into memory.
     std::function<Image()> read;
     std::filesystem::path file{};  // empty: the data set has it in a file with others
+    // In files of results: the data set's, or that which the file's name is.
+    std::optional<std::int64_t> number{};
 
     // In pixels; of a file by its header alone.
     std::int64_t longest_side() const;

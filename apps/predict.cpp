@@ -1,6 +1,8 @@
 // `cait predict`: what a model takes images for.
 #include "predict.h"
 
+#include <fmt/format.h>
+
 #include "data.h"
 #include "input_files.h"
 #include "model_arguments.h"
@@ -13,14 +15,19 @@ namespace {
 void check(const PredictArguments& arguments) {
     arguments.model.settings();
     arguments.pictures.check();
-    if (arguments.output.empty()) return;
-    // What is inside folders and lists is compared when those have been read.
-    OutputFile(arguments.output)
-        .not_in_weights(arguments.weights)
-        .not_in(arguments.classes)
-        .not_in(arguments.pictures.files)
-        .not_in_data(arguments.pictures.data);
-    check_output(arguments.output);
+    if (!arguments.coco.empty() && arguments.coco == arguments.output)
+        throw UsageError(
+            fmt::format("--coco: expected another file than --output, found {}", arguments.coco));
+    for (const std::string& output : {arguments.output, arguments.coco}) {
+        if (output.empty()) continue;
+        // What is inside folders and lists is compared when those have been read.
+        OutputFile(output)
+            .not_in_weights(arguments.weights)
+            .not_in(arguments.classes)
+            .not_in(arguments.pictures.files)
+            .not_in_data(arguments.pictures.data);
+        check_output(output);
+    }
 }
 
 void add_predict(CLI::App& command, const Invocation& invocation) {
@@ -29,6 +36,7 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
                 "  cait predict --weights runs/flowers photos/ --csv --output answers.csv\n"
                 "  find . -name '*.jpg' | cait predict --weights runs/flowers --jsonl -\n"
                 "  cait predict --weights runs/streets photos/ --labels labels --overlays shown\n"
+                "  cait predict --weights runs/cells photos/ --threshold 0.7 --coco found.json\n"
                 "  cait predict --model cait_s24_224 --weights official cat.jpg --top 3 --json");
     auto arguments = std::make_shared<PredictArguments>();
     arguments->model.keeps = true;
@@ -41,11 +49,12 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
     command
         .add_option("--top", arguments->top,
                     "Classes to show per image, at most; default: 5, or of a model for several "
-                    "classes per image all that reach its threshold")
+                    "classes per image all that reach its threshold; of a detector: objects, 100")
         ->check(CLI::Range(1, 1000));
     command
         .add_option("--threshold", arguments->threshold,
-                    "Probability that a class must reach to be shown; default: the model's")
+                    "Probability that a class must reach to be shown; default: the model's; of a "
+                    "detector: score of an object, 0.5")
         ->check(CLI::Range(0.0, 1.0));
     arguments->executor.add_to(command);
     add_threads_option(command, arguments->threads);
@@ -66,8 +75,17 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
             ->type_name("FOLDER");
         command
             .add_option("--overlays", arguments->overlays,
-                        "Also write the images with their classes over them, and a legend")
+                        "Also write the images with their classes over them and a legend; of a "
+                        "detector with boxes, masks, names and scores")
             ->type_name("FOLDER");
+    }
+    {
+        const OptionGroup group(command, "Detection");
+        command
+            .add_option("--coco", arguments->coco,
+                        "Also write what was found as COCO's results; --threshold 0.05 where "
+                        "average precision is to be computed from it")
+            ->type_name("FILE");
     }
     command.add_option("--output", arguments->output,
                        "A file instead of the terminal; it appears whole");
@@ -77,7 +95,8 @@ void add_predict(CLI::App& command, const Invocation& invocation) {
     });
 }
 
-const RegisterCommand predict_row({"predict", CommandGroup::use, "Classify or segment images",
+const RegisterCommand predict_row({"predict", CommandGroup::use,
+                                   "Classify or segment images, or find objects in them",
                                    add_predict});
 
 }  // namespace

@@ -22,7 +22,9 @@ struct PredictArguments {
     std::string output;  // file; empty: stdout
     // Of a model that segments.
     SegmentArguments segment;
-    std::string labels, overlays;  // folders; empty: none
+    std::string labels;    // folder; empty: none
+    std::string overlays;  // of one that detects, too
+    std::string coco;      // file, of a model that detects
 
     AnswerFormat format() const {
         return json    ? AnswerFormat::json
@@ -36,5 +38,8 @@ void run(const PredictArguments& arguments, const Invocation& invocation);
 // With a model that gives each pixel a class.
 void predict_segments(const PredictArguments& arguments, const Model& model,
                       const Invocation& invocation);
+// With a model that finds objects.
+void predict_detections(const PredictArguments& arguments, const Model& model,
+                        const Invocation& invocation);
 
 }  // namespace cait::app

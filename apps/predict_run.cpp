@@ -73,14 +73,20 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     const FoundModel found = find_model(words);
     for (const std::string& folder : {arguments.labels, arguments.overlays})
         if (!folder.empty()) make_folder(folder);
-    enter_sandbox_for(
-        {arguments.output, arguments.executor.cache, arguments.labels, arguments.overlays});
+    enter_sandbox_for({arguments.output, arguments.executor.cache, arguments.labels,
+                       arguments.overlays, arguments.coco});
     const Model model = open_with_notes(found).model;
+    if (detects(model)) return predict_detections(arguments, model, invocation);
+    if (!arguments.coco.empty())
+        throw UsageError(
+            fmt::format("--coco: expected a model that detects, found {}", model.spec().name));
     if (segments(model)) return predict_segments(arguments, model, invocation);
     arguments.segment.expect_none(model.spec().name);
     if (!arguments.labels.empty() || !arguments.overlays.empty())
-        throw UsageError(fmt::format("{}: expected a model that segments, found {}",
-                                     arguments.labels.empty() ? "--overlays" : "--labels",
+        throw UsageError(fmt::format("{}, found {}",
+                                     arguments.labels.empty()
+                                         ? "--overlays: expected a model that segments or detects"
+                                         : "--labels: expected a model that segments",
                                      model.spec().name));
     const PredictSubject subject = subject_of(arguments, model);
     OutputFile(arguments.output).not_in(*subject.images);

@@ -14,6 +14,11 @@ void SegmentArguments::add_to(CLI::App& command) {
                     "See the whole image, or windows of the model's size; default: whole, unless "
                     "the weights belong to one size")
         ->check(CLI::IsMember({"whole", "slide"}));
+    command
+        .add_option("--padding", padding,
+                    "With --mode whole, cut what was padded off the result (exact, the default), "
+                    "or stretch the rest over it as mmsegmentation does (mmseg)")
+        ->check(CLI::IsMember({"exact", "mmseg"}));
     const CLI::Range side(1, 65536);
     command
         .add_option("--short-side", short_side,
@@ -21,7 +26,8 @@ void SegmentArguments::add_to(CLI::App& command) {
         ->check(side);
     command
         .add_option("--long-side", long_side,
-                    "Longest side after resizing; default: four short sides")
+                    "Longest side after resizing; default: four short sides, or of a detector the "
+                    "model's")
         ->check(side);
     command.add_option("--window", window, "Side of a window; default: the model's size")
         ->check(side);
@@ -38,9 +44,17 @@ void SegmentArguments::add_to(CLI::App& command) {
 }
 
 void SegmentArguments::expect_none(const std::string& model) const {
+    expect_sides_alone(model);
+    for (const auto& [given, option] :
+         {std::pair{short_side != 0, "--short-side"}, {long_side != 0, "--long-side"}})
+        if (given)
+            throw UsageError(fmt::format("{}: expected a model that segments or detects, found {}",
+                                         option, model));
+}
+
+void SegmentArguments::expect_sides_alone(const std::string& model) const {
     for (const auto& [given, option] : {std::pair{!mode.empty(), "--mode"},
-                                        {short_side != 0, "--short-side"},
-                                        {long_side != 0, "--long-side"},
+                                        {!padding.empty(), "--padding"},
                                         {window != 0, "--window"},
                                         {stride != 0, "--stride"},
                                         {!scales.empty(), "--scales"},
@@ -59,6 +73,9 @@ SegmentOptions SegmentArguments::options(const SegmentNetwork& network) const {
     if (options.mode == Mode::whole && (window != 0 || stride != 0))
         throw UsageError(fmt::format("{}: expected --mode slide, which has windows",
                                      window != 0 ? "--window" : "--stride"));
+    if (options.mode == Mode::slide && !padding.empty())
+        throw UsageError("--padding: expected --mode whole, which pads images");
+    options.stretch_padded = padding == "mmseg";
     options.short_side = short_side;
     options.long_side = long_side;
     options.window = window;
@@ -71,6 +88,7 @@ SegmentOptions SegmentArguments::options(const SegmentNetwork& network) const {
 std::string SegmentArguments::text(const SegmentOptions& options) const {
     std::string text = options.mode == SegmentOptions::Mode::whole ? "whole" : "slide";
     text += fmt::format(", short side {}", options.short_side);
+    if (options.stretch_padded) text += ", padding as mmsegmentation";
     if (options.mode == SegmentOptions::Mode::slide)
         text += fmt::format(", stride {}", options.stride);
     if (options.scales.size() > 1 || options.scales.front() != 1)

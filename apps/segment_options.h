@@ -11,7 +11,8 @@
 namespace cait::app {
 
 struct SegmentArguments {
-    std::string mode;  // empty: as the model can
+    std::string mode;     // empty: as the model can
+    std::string padding;  // empty: exact
     std::int64_t short_side = 0, long_side = 0, window = 0, stride = 0;
     std::vector<double> scales;
     bool flip = false;
@@ -19,6 +20,8 @@ struct SegmentArguments {
     void add_to(CLI::App& command);
     // Throws UsageError that names the first option that was given: the model does not segment.
     void expect_none(const std::string& model) const;
+    // The same but for --short-side and --long-side, which detectors have, too.
+    void expect_sides_alone(const std::string& model) const;
     // Throws UsageError where they cannot be carried out.
     SegmentOptions options(const SegmentNetwork& network) const;
     std::string text(const SegmentOptions& options) const;  // "whole, short side 512"

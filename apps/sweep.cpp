@@ -108,7 +108,7 @@ std::string hours_text(double seconds) { return fmt::format("{:.1f} h", seconds 
 
 void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options) {
     const ChildOptions child{.niceness = options.niceness, .threads = 0, .jobs = 1};
-    double all = 0;
+    double total = 0;
     print_out("cait {}, {}\n\n", version(), machine_line());
     for (const SweepStudy& study : studies) {
         const RecordStore store(options.out, study.name, options.records);
@@ -144,9 +144,9 @@ void dry_run(const std::vector<SweepStudy>& studies, const SweepOptions& options
                       possible.size() - planned.size(), study.narrow->seed);
         print_out("  {} of training to come, one run at a time, without the tests\n\n",
                   hours_text(sum));
-        all += sum;
+        total += sum;
     }
-    if (studies.size() > 1) print_out("{} in all\n", hours_text(all));
+    if (studies.size() > 1) print_out("{} in all\n", hours_text(total));
 }
 
 void print_results(const SweepWords& words, const std::vector<SweepStudyResult>& results) {

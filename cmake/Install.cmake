@@ -48,18 +48,18 @@ install(EXPORT cait-engine-targets NAMESPACE cait:: DESTINATION ${package_dir}
         COMPONENT development)
 
 cait_drop_header_only(cait-evaluate)
-install(TARGETS cait-evaluate EXPORT cait-evaluate-targets
+cait_packages_behind(cait-text CAIT_TEXT_PACKAGES)
+install(TARGETS cait-evaluate cait-text EXPORT cait-evaluate-targets
         LIBRARY ${library_components} ARCHIVE COMPONENT development)
 install(EXPORT cait-evaluate-targets NAMESPACE cait:: DESTINATION ${package_dir}
         COMPONENT development)
 
 if(TARGET cait-train)
-  set(train_libraries cait-train cait-report cait-recipe cait-text)
+  set(train_libraries cait-train cait-report cait-recipe)
   foreach(library IN LISTS train_libraries)
     cait_drop_header_only(${library})
   endforeach()
   cait_packages_behind(cait-train CAIT_TRAIN_PACKAGES)
-  cait_packages_behind(cait-text CAIT_TEXT_PACKAGES)
   set_target_properties(cait-train PROPERTIES EXPORT_NAME train)
   install(TARGETS ${train_libraries} EXPORT cait-train-targets
           LIBRARY ${library_components} ARCHIVE COMPONENT development)

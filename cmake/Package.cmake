@@ -28,7 +28,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "Loads, runs and trains CaiT and its relatives from C++ programs. This package
 has the headers, the libraries and what find_package(cait) of CMake reads.")
-# What the final link of a static library needs; the train component needs the others as well.
+# What the final link of a static library needs; the evaluate component needs FreeType, train the others as well.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libfmt-dev, libjpeg-dev, libpng-dev, libwebp-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libtorch-dev, libdnnl-dev, libfreetype-dev")

@@ -90,11 +90,12 @@ class Tree:
     def returned(self, name, path):
         """What the functions of that name return. Those of the same file come first; among several kinds,
         what is not a value: a name is shared more often than a loop is wrong."""
-        for kind, names in (("reference", REFERENCES), ("view", VIEWS), ("value", VALUES)):
-            if name in names:
-                return kind
         files = self.declared.get(name, {})
-        found = files.get(path) or set().union(*files.values()) if files else set()
+        own = files.get(path, set())
+        for kind, names in (("reference", REFERENCES), ("view", VIEWS), ("value", VALUES)):
+            if name in names and not own:
+                return kind
+        found = own or (set().union(*files.values()) if files else set())
         for kind in ("reference", "view", "value"):
             if kind in found:
                 return kind

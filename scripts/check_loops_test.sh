@@ -57,6 +57,9 @@ expect 1 'for (const Entry& one : load().spec().entries) use(one);'
 expect 1 'for (const float x : load().floats()) use(x);'
 expect 1 'for (const auto& one : nlohmann::json::parse(text)["cases"]) use(one);'
 expect 1 'for (const auto& one : load()->entries) use(one);'
+# A function of the file's own, whose name the standard library has for something else.
+expect 1 'for (const Entry& one : last("a").spec().entries) use(one);
+Model last(const std::string& run);'
 expect 1 'for (const auto& one :
      read_json("a.json")["cases"])
     use(one);'

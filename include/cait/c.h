@@ -1,7 +1,7 @@
-/* The engine from C, or from anything that can call C: load a model, classify, embed, segment. Link
- * cait::engine; for what is called cait_segment... cait::evaluate. Functions that can fail return
- * 0, or a null pointer, and cait_last_error() says why. A classifier may be used from several
- * threads at the same time. */
+/* The engine from C, or from anything that can call C: load a model, classify, embed, segment,
+ * detect. Link cait::engine; for what is called cait_segment... and cait_detect... cait::evaluate.
+ * Functions that can fail return 0, or a null pointer, and cait_last_error() says why. A classifier
+ * may be used from several threads at the same time. */
 #ifndef CAIT_C_H
 #define CAIT_C_H
 
@@ -81,6 +81,45 @@ const uint8_t* cait_segmentation_labels(const cait_segmentation* segmentation);
 uint64_t cait_segmentation_area(const cait_segmentation* segmentation, size_t index);
 /* A PNG with these labels and the colours of the classes, and its bytes in *size. */
 const void* cait_segmentation_png(const cait_segmentation* segmentation, size_t* size);
+
+/* Things in images of any size, by a model with a detection head. */
+typedef struct cait_detector cait_detector;
+typedef struct cait_detections cait_detections;
+
+typedef struct {
+    size_t index;     /* of the class */
+    const char* name; /* of the class; good until the detections are freed */
+    float score;
+    float left, top, right, bottom; /* in pixels of the image */
+} cait_detection;
+
+/* As cait_load(). threshold: least score of what is returned, 0.5 say. Freed by
+ * cait_detector_free(). */
+cait_detector* cait_detector_load(const char* file, int threads, const char* precision,
+                                  double threshold);
+void cait_detector_free(cait_detector* detector); /* null is fine */
+
+size_t cait_detector_class_count(const cait_detector* detector);
+/* Good until the detector is freed; null beyond the last class. */
+const char* cait_detector_class_name(const cait_detector* detector, size_t index);
+
+/* Null is an error; of an image in which nothing is found there are 0 objects. Freed by
+ * cait_detections_free(), also after its detector. */
+cait_detections* cait_detect_file(const cait_detector* detector, const char* file);
+cait_detections* cait_detect_bytes(const cait_detector* detector, const void* encoded, size_t size);
+cait_detections* cait_detect_pixels(const cait_detector* detector, const uint8_t* pixels,
+                                    int64_t width, int64_t height, int64_t channels,
+                                    int64_t row_bytes);
+void cait_detections_free(cait_detections* detections); /* null is fine */
+
+int64_t cait_detections_width(const cait_detections* detections); /* of the image */
+int64_t cait_detections_height(const cait_detections* detections);
+size_t cait_detections_count(const cait_detections* detections);
+/* So many objects, the best first; good until the detections are freed. */
+const cait_detection* cait_detections_objects(const cait_detections* detections);
+/* width * height bytes of one object, row by row: 255 inside, 0 outside; good until the next call
+ * for these detections. Null, an error, where the model has no masks. */
+const uint8_t* cait_detections_mask(cait_detections* detections, size_t object);
 
 #ifdef __cplusplus
 }

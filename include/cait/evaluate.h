@@ -21,7 +21,7 @@ struct NamedNumber {
 struct EvaluationOptions {
     SessionOptions session = {.batch = 32};
     int loader_threads = 0;  // that read and prepare images; 0: one per core
-    bool flip = false;       // mean of the logits of image and mirror image
+    bool flip = false;       // mean of the logits of image and mirror image; not of a detector
     bool skip_bad = false;   // leave out up to 5 % of unreadable images; otherwise the first throws
     std::function<void(std::size_t done, std::size_t images)> progress = {};
 };
@@ -30,7 +30,10 @@ struct ModelEvaluation {
     // top1, top5, mean_class_accuracy, loss, ece; accuracies and ece are fractions. Of a model with
     // a distillation head also top1.class and top1.distillation, what each head gets right alone.
     // Of a model for several classes per image (Model::task): map, f1, macro_f1, exact_match, loss,
-    // threshold, classes_without_positives. Of a model that segments: miou, macc, aacc.
+    // threshold, classes_without_positives. Of a model that segments: miou, macc, aacc. Of one that
+    // detects: COCO's box_ap, box_ap50, box_ap75, box_ap_small, box_ap_medium, box_ap_large,
+    // box_ar1, box_ar10, box_ar100, box_ar_small, box_ar_medium, box_ar_large, and where the model
+    // and the data have masks the same of mask_; -1 where the data has nothing of that kind.
     std::vector<NamedNumber> scores;
     std::size_t images = 0;             // that count
     std::vector<std::string> left_out;  // unreadable images, each with the reason

@@ -20,7 +20,10 @@
 
 namespace cait {
 
-// One line of the catalogue. Costs are per image; one multiply-add counts as 1.
+// One line of the catalogue. Costs are per image; one multiply-add counts as 1. Of a model that
+// finds objects they are those of its first stage at this size, of 1000 regions for boxes and of
+// 100 for masks (in training 512 and 128), without pooling and suppression; parameters that nothing
+// reads, such as those of a trunk's class-attention, do not count.
 struct ModelInfo {
     std::string name;
     std::string family;
@@ -39,6 +42,10 @@ struct ModelInfo {
     std::optional<double> miou_multi = {};
     std::optional<double> miou_21k = {};
     std::optional<double> miou_21k_multi = {};
+    // Average precision on COCO in the paper, of a model that finds objects: of boxes and of masks,
+    // over all overlaps and from 0.5 and 0.75 on.
+    std::optional<double> box_ap = {}, box_ap50 = {}, box_ap75 = {};
+    std::optional<double> mask_ap = {}, mask_ap50 = {}, mask_ap75 = {};
 };
 
 // The models whose name contains one of the filters (all, without filters), with `settings`
@@ -60,8 +67,12 @@ struct Preprocessing {
 struct Task {
     // "classify": one class per image, probabilities by softmax. "multi_label": any number of
     // classes, each with a probability of its own, by sigmoid. "segment": one class per pixel.
+    // "detect": objects, each with a box, a class and a score, and with a mask where the model has
+    // them.
     std::string name = "classify";
-    double threshold = 0;  // a class counts as an answer from this probability on
+    // A class counts as an answer from this probability on; of detect, the least score of an
+    // object.
+    double threshold = 0;
     // Of segment: the classes' colours, red, green and blue, for pictures of labels; may be empty.
     std::vector<std::array<std::uint8_t, 3>> colours = {};
     std::uint8_t ignore = 255;  // the value of label images that stands for no class
@@ -110,7 +121,8 @@ public:
 
     // The same model with another head, as `head.kind` and the other keys of a recipe's [head] say:
     // what there is under the same name in the same shape is kept, the rest is fresh. A head that
-    // gives every pixel a class takes the place of the class head and makes the task "segment".
+    // gives every pixel a class takes the place of the class head and makes the task "segment", one
+    // that finds objects "detect".
     Model with_head(const SettingList& head, std::uint64_t seed = 0) const;
 
     // The same weights for images of another size; the position embedding is resized as when a file

@@ -49,7 +49,8 @@ public:
     // class_attention.N, self_attention.N …; none means the logits, or the features of a model
     // without classes. The first run that asks for another set of taps than before makes a plan for
     // them, and keeps it. Models without weights for positions in the image, such as ResNet, take
-    // images of any size, with a plan for each: those of the 8 other sizes that were used last stay.
+    // images of any size, with a plan for each: those of the 8 other sizes that were used last
+    // stay.
     std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps = {}) const;
 

@@ -40,12 +40,12 @@ struct RunFacts {
     std::size_t train_images = 0, val_images = 0;
     std::string train_data, val_data;  // in words
     std::uint64_t epochs = 0, steps_per_epoch = 0;
-    std::int64_t batch = 0;  // images of a step, in all processes together
+    std::int64_t batch = 0;      // images of a step, in all processes together
     std::size_t last_batch = 0;  // of the last step of an epoch
     std::size_t left_out = 0;    // images of an epoch that are in no step, others in each
     std::string teacher;         // its name, file and normalisation; empty: no teacher
-    std::int64_t parts = 1;  // that a process works its share through in
-    double lr = 0;           // at its peak
+    std::int64_t parts = 1;      // that a process works its share through in
+    double lr = 0;               // at its peak
     // Where the rate starts and ends; none: without warm-up, or without an end.
     std::optional<double> warmup_lr = {}, min_lr = {};
     int threads = 1, processes = 1;

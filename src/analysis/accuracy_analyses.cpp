@@ -97,10 +97,11 @@ std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * sh
 }  // namespace
 
 Finding analyze_resolution(const AnalysisRequest& request, std::vector<AnalysedModel>& models) {
-    LineChart memory = line_chart(
-        "resolution-memory", "Memory by resolution", "pixels",
-        fmt::format("MiB that a batch of {} needs in addition to the weights", request.session.batch),
-        ChartUnit::number);
+    LineChart memory =
+        line_chart("resolution-memory", "Memory by resolution", "pixels",
+                   fmt::format("MiB that a batch of {} needs in addition to the weights",
+                               request.session.batch),
+                   ChartUnit::number);
     LineChart accuracy = line_chart("resolution-accuracy", "Accuracy by resolution", "pixels",
                                     "top-1 of the same weights at other sizes", ChartUnit::percent);
     Finding finding{{"Resolution",

@@ -32,8 +32,7 @@ void Batch::keep(std::span<const std::size_t> rows) {
     }
     for (auto& [name, tensor] : targets) {
         Shape shape = tensor.shape();
-        if (shape[0] != std::int64_t(size))
-            continue;  // of the batch before: collate() rebuilds it
+        if (shape[0] != std::int64_t(size)) continue;  // of the batch before: collate() rebuilds it
         const std::size_t bytes = tensor.byte_size() / std::size_t(shape[0]);
         shape[0] = std::int64_t(rows.size());
         Tensor kept = Tensor::empty(tensor.dtype(), shape);

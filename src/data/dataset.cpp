@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "base/display_name.h"
@@ -52,6 +54,22 @@ public:
         for (const std::optional<Colour>& colour : found)
             if (colour) result.push_back(*colour);
         return result.size() == found.size() ? result : std::vector<Colour>();
+    }
+    std::vector<Object> objects(std::size_t i) const override {
+        std::vector<Object> result = ForwardingDataset::objects(i);
+        for (Object& object : result) object.label = map_[std::size_t(object.label)];
+        return result;
+    }
+    // Classes that the inner set has not get the numbers after its own.
+    std::vector<std::int64_t> class_numbers() const override {
+        const std::vector<std::int64_t> own = ForwardingDataset::class_numbers();
+        std::vector<std::optional<std::int64_t>> found(classes().size());
+        for (std::size_t i = 0; i < own.size(); ++i) found[std::size_t(map_[i])] = own[i];
+        std::int64_t last = own.empty() ? 0 : std::ranges::max(own);
+        std::vector<std::int64_t> result;
+        for (const std::optional<std::int64_t>& number : found)
+            result.push_back(number ? *number : ++last);
+        return result;
     }
     std::vector<std::size_t> stretches() const override { return inner().stretches(); }
 
@@ -113,6 +131,17 @@ LabelImage label_image_of(const Dataset& dataset, std::size_t index, const Image
             "{}x{}",
             dataset.name(index), image.width, image.height, labels.width, labels.height));
     return labels;
+}
+
+std::vector<Object> Dataset::objects(std::size_t) const {
+    throw Error(fmt::format(
+        "{}: expected the objects in each image, as coco:FILE.json has them; found none", source_));
+}
+
+std::vector<std::int64_t> Dataset::class_numbers() const {
+    std::vector<std::int64_t> numbers(classes().size());
+    std::iota(numbers.begin(), numbers.end(), std::int64_t{1});
+    return numbers;
 }
 
 std::string Dataset::label_text(std::size_t index) const {

@@ -14,6 +14,7 @@
 
 #include "data/class_list.h"
 #include "data/label_image.h"
+#include "data/object.h"
 #include "image/codec/decode.h"
 #include "image/image.h"
 #include "image/ops/crop.h"
@@ -65,6 +66,16 @@ public:
     virtual LabelImage label_image(std::size_t index) const;
     // What the classes are drawn in, one each; empty where the set does not say.
     virtual std::vector<Colour> colours() const { return {}; }
+
+    // Of sets that say what is where in an image, into classes(). objects() throws Error, naming
+    // the file, where what is annotated cannot be read. Thread-safe.
+    virtual bool has_objects() const { return false; }
+    virtual bool has_object_masks() const { return false; }
+    virtual std::vector<Object> objects(std::size_t index) const;
+    // What others call the image in files of results: COCO's id.
+    virtual std::int64_t image_number(std::size_t index) const { return std::int64_t(index) + 1; }
+    // And the classes, one number each, no two the same.
+    virtual std::vector<std::int64_t> class_numbers() const;
 
     // The levels at which the images are labelled, coarsest first ("coarse", "fine"); none where
     // label() is all there is.
@@ -139,6 +150,11 @@ public:
     bool has_label_images() const override { return inner_->has_label_images(); }
     LabelImage label_image(std::size_t i) const override { return inner_->label_image(at(i)); }
     std::vector<Colour> colours() const override { return inner_->colours(); }
+    bool has_objects() const override { return inner_->has_objects(); }
+    bool has_object_masks() const override { return inner_->has_object_masks(); }
+    std::vector<Object> objects(std::size_t i) const override { return inner_->objects(at(i)); }
+    std::int64_t image_number(std::size_t i) const override { return inner_->image_number(at(i)); }
+    std::vector<std::int64_t> class_numbers() const override { return inner_->class_numbers(); }
     std::vector<std::string> levels() const override { return inner_->levels(); }
     LabelLevel level(const std::string& name) const override { return inner_->level(name); }
     std::optional<std::filesystem::path> file(std::size_t i) const override {

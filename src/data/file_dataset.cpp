@@ -17,7 +17,9 @@ namespace {
 class FileDataset final : public Dataset {
 public:
     FileDataset(std::string source, FileList list)
-        : Dataset(std::move(source), std::move(list.classes)), list_(std::move(list)) {}
+        : Dataset(std::move(source), std::move(list.classes)), list_(std::move(list)) {
+        for (std::string& note : list_.notes) add_note(std::move(note));
+    }
 
     std::size_t size() const noexcept override { return list_.files.size(); }
     std::string name(std::size_t i) const override { return path(i).string(); }
@@ -46,6 +48,18 @@ public:
         return result;
     }
     std::optional<std::filesystem::path> file(std::size_t i) const override { return path(i); }
+
+    bool has_objects() const override { return list_.objects.has_value(); }
+    bool has_object_masks() const override { return list_.object_masks; }
+    std::vector<Object> objects(std::size_t i) const override {
+        return list_.objects ? (*list_.objects)[i] : Dataset::objects(i);
+    }
+    std::int64_t image_number(std::size_t i) const override {
+        return list_.image_numbers.empty() ? Dataset::image_number(i) : list_.image_numbers[i];
+    }
+    std::vector<std::int64_t> class_numbers() const override {
+        return list_.class_numbers.empty() ? Dataset::class_numbers() : list_.class_numbers;
+    }
 
 private:
     std::filesystem::path path(std::size_t i) const { return list_.root / list_.files[i]; }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "data/dataset.h"
 #include "data/dataset_uri.h"
@@ -21,6 +23,12 @@ struct FileList {
     // group. Without group_of every file is a group of its own.
     std::vector<LabelLevel> levels;
     std::vector<std::int64_t> group_of;
+    // Where the set says what is where in an image: one list per file. See data/object_list.h.
+    std::optional<std::vector<std::vector<Object>>> objects{};
+    bool object_masks = false;
+    // What the files of the set call its images and its classes; empty: they are counted.
+    std::vector<std::int64_t> image_numbers{}, class_numbers{};
+    std::vector<std::string> notes{};
 
     // `answers` of all files, sorted and each once; labels are the first of them, or kUnlabelled.
     void set_answers(std::vector<std::vector<std::int64_t>> all);

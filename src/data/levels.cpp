@@ -101,6 +101,10 @@ ParentTable read_table(const std::filesystem::path& file) {
 }  // namespace
 
 DatasetPtr at_level(DatasetPtr dataset, const std::string& level) {
+    if (dataset->has_objects())
+        throw UsageError(
+            fmt::format("{}: level {}: expected images with one label each, found objects in them",
+                        dataset->source(), display_name(level)));
     if (level == kOneClass || level == "one") {
         ClassList one{{std::string(kOneClass)}, false};
         std::vector<std::int64_t> labels(dataset->size(), 0);

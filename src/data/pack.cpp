@@ -147,6 +147,10 @@ void write_class_file(const Dataset& dataset, const fs::path& path) {
 }
 
 PackResult pack_whole(const Dataset& dataset, const fs::path& folder, const PackOptions& options) {
+    if (dataset.has_objects())
+        throw UsageError(
+            fmt::format("{}: expected images with one label each for shards, found objects in them",
+                        dataset.source()));
     require_one_label(dataset, "shards");
     std::vector<std::uint32_t> order(dataset.size());
     std::iota(order.begin(), order.end(), 0U);

@@ -22,7 +22,8 @@ enum class AugmentStream : std::uint64_t {
     grey,
     blur,
     solarize,
-    scale
+    scale,
+    objects
 };
 
 // Uniform in [0, bound), bound at least 1: the high word of a product, with the few values that

@@ -124,6 +124,29 @@ SideRange range_of(std::vector<std::int64_t> values) {
     return {values.front(), values[values.size() / 2], values.back()};
 }
 
+ObjectStatistics count_objects(const Dataset& dataset) {
+    constexpr double kSmallArea = 32 * 32, kMediumArea = 96 * 96;
+    ObjectStatistics result;
+    result.per_class.resize(dataset.classes().size());
+    std::vector<std::int64_t> per_image;
+    for (std::size_t i = 0; i < dataset.size(); ++i) {
+        const std::vector<Object> objects = dataset.objects(i);
+        per_image.push_back(std::int64_t(objects.size()));
+        result.objects += objects.size();
+        for (const Object& object : objects) {
+            ++result.per_class[std::size_t(object.label)];
+            if (object.crowd)
+                ++result.crowds;
+            else if (object.area < kSmallArea)
+                ++result.small;
+            else
+                ++(object.area < kMediumArea ? result.medium : result.large);
+        }
+    }
+    result.per_image = range_of(std::move(per_image));
+    return result;
+}
+
 }  // namespace
 
 DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options) {
@@ -133,6 +156,7 @@ DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options)
     for (std::size_t i = 0; i < dataset.size(); ++i)
         for (const std::int64_t label : dataset.labels(i)) ++result.per_class[std::size_t(label)];
 
+    if (dataset.has_objects()) result.objects = count_objects(dataset);
     std::vector<Sums> per_worker(std::size_t(std::max(options.threads, 1)));
     std::vector<std::int64_t> widths(dataset.size());
     std::vector<std::int64_t> heights(dataset.size());

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "data/bad_images.h"
@@ -19,13 +20,24 @@ struct SideRange {
     bool operator==(const SideRange&) const = default;
 };
 
+// Of what is where in the images, by COCO's three sizes: areas below 32 x 32 pixels, below 96 x 96
+// and above.
+struct ObjectStatistics {
+    std::size_t objects = 0;  // crowds included
+    std::size_t crowds = 0;
+    std::size_t small = 0, medium = 0, large = 0;  // without crowds
+    std::vector<std::size_t> per_class;            // in the order of Dataset::classes()
+    SideRange per_image;                           // how many
+};
+
 struct DatasetStatistics {
     std::size_t images = 0;
     std::vector<std::size_t> per_class;  // in the order of Dataset::classes(); also the bad ones
     SideRange width, height;             // of the images that can be read
     // Over all pixels, on a scale from 0 to 1.
     std::array<double, 3> mean{}, std{};
-    std::vector<BadImage> bad;  // by index
+    std::vector<BadImage> bad;                  // by index
+    std::optional<ObjectStatistics> objects{};  // where the set has them; also in bad images
 };
 
 struct PassOptions {

@@ -7,6 +7,7 @@
 #include "base/philox.h"
 #include "cait/session.h"
 #include "engine/plan.h"
+#include "graph/cost.h"
 #include "kernels/peak.h"
 #include "models/catalogue.h"
 #include "system/own_memory.h"
@@ -88,7 +89,8 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
     result.p50_ms = quantile(times, 0.5);
     result.p99_ms = quantile(times, 0.99);
     result.images_per_second = 1000 * double(with.batch) / result.mean_ms;
-    result.gflops = 2e-9 * double(info.macs) * result.images_per_second;
+    const Graph graph = record(model.spec(), {.taps = default_taps(model.spec())});
+    result.gflops = 2e-9 * double(estimate_cost(graph).macs) * result.images_per_second;
     result.peak_share = result.gflops / peak;
     constexpr double kMib = 1024 * 1024;
     result.weights_mib = double(session.memory().weights) / kMib;
@@ -100,7 +102,8 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
 
 std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                                     const BenchEffort& effort) {
-    const engine::Plan plan(record(model.spec()), model.stored_weights(),
+    const Graph graph = record(model.spec(), {.taps = default_taps(model.spec())});
+    const engine::Plan plan(graph, model.stored_weights(),
                             {.format = kernels::row_of(with.precision).format,
                              .batch = engine::Index(with.batch),
                              .threads = 1,

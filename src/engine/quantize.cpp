@@ -55,9 +55,10 @@ void check_request(const Model& model, const Tensor& images, const QuantizeOptio
 QuantizedModel quantize(const Model& model, const Tensor& images, const QuantizeOptions& options) {
     check_request(model, images, options);
     const int threads = options.threads > 0 ? options.threads : default_threads();
-    const Graph graph = record(model.spec());
+    // What images go through, which a detector has more than.
+    const Graph graph = record(model.spec(), {.taps = default_taps(model.spec())});
     const std::vector<std::string> names = engine::quantized_params(
-        engine::runnable_graph(graph), {kernels::Format::s8, options.keep});
+        engine::runnable_graph(record(model.spec())), {kernels::Format::s8, options.keep});
     if (names.empty())
         throw Error(
             fmt::format("{}: expected products that can be int8, found none", model.spec().name));

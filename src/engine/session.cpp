@@ -57,7 +57,8 @@ struct Session::State {
     std::shared_ptr<engine::WeightStore> store;
     std::shared_ptr<kernels::ThreadPool> pool;
     std::mutex compiling, mutex;
-    // A plan is for a set of taps, in whatever order they were named, and an image size.
+    // A plan is for a set of taps, in whatever order they were named, and an image size, which is
+    // the model's own where they need no image.
     struct Key {
         std::set<std::string> taps;
         std::int64_t height = 0, width = 0;
@@ -77,15 +78,15 @@ struct Session::State {
     // At the model's own size.
     Key key_of(const std::vector<std::string>& taps) const {
         const ImageSize size = model.spec().architecture->common().image_size;
-        Key key{{taps.begin(), taps.end()}, size.height, size.width};
-        if (taps.empty()) key.taps = {default_tap(model.spec())};
-        return key;
+        const std::vector<std::string> all = taps.empty() ? default_taps(model.spec()) : taps;
+        return {{all.begin(), all.end()}, size.height, size.width};
     }
 
     // At the size of the images. Where weights belong to positions in the image it stays the
     // model's own, and the images are refused later.
     Key key_of(const std::vector<std::string>& taps, const NamedInputs<Tensor>& inputs) {
         const Key own = key_of(taps);
+        if (!reads_images(model.spec(), taps)) return own;
         Key key = own;
         for (const auto& [name, tensor] : inputs)
             if ((name.empty() || name == "images") && tensor.shape().rank() == 4)
@@ -107,8 +108,7 @@ struct Session::State {
         const auto found = plans.find(key);
         if (found == plans.end()) return nullptr;
         const auto place = std::ranges::find(other_sizes, key);
-        if (place != other_sizes.end())
-            other_sizes.splice(other_sizes.begin(), other_sizes, place);
+        if (place != other_sizes.end()) other_sizes.splice(other_sizes.begin(), other_sizes, place);
         return last = found->second;
     }
 
@@ -147,14 +147,18 @@ struct Session::State {
     std::shared_ptr<const engine::Plan> compile(const Key& key, std::size_t memory_limit) const {
         const std::size_t limit =
             memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
+        const std::vector<std::string> taps(key.taps.begin(), key.taps.end());
+        // An image has hundreds of regions.
+        const std::size_t batch = reads_images(model.spec(), taps)
+                                      ? options.batch
+                                      : std::max(options.batch, std::size_t(kTestRegions));
         const engine::PlanOptions how{.format = kernels::row_of(options.precision).format,
-                                      .batch = Index(std::max<std::size_t>(1, options.batch)),
+                                      .batch = Index(std::max<std::size_t>(1, batch)),
                                       .threads = threads,
-                                      .name = model.info().name,
+                                      .name = model.spec().name,
                                       .memory_limit = Index(limit),
                                       .keep = kept()};
-        const RecordOptions wanted{.image_size = ImageSize{key.height, key.width},
-                                   .taps = {key.taps.begin(), key.taps.end()}};
+        const RecordOptions wanted{.image_size = ImageSize{key.height, key.width}, .taps = taps};
         auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted),
                                                    model.stored_weights(), how, store, pool);
         store->save();

@@ -6,6 +6,7 @@
 #include "data/open_dataset.h"
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate_data.h"
+#include "evaluate/evaluate_detections.h"
 #include "evaluate/evaluate_segments.h"
 #include "evaluate/match_classes.h"
 #include "evaluate/segment_classes.h"
@@ -46,11 +47,36 @@ ModelEvaluation evaluate_segmenter(const Model& model, const std::string& data,
     return result;
 }
 
+ModelEvaluation evaluate_detector(const Model& model, const std::string& data,
+                                  const EvaluationOptions& options) {
+    if (options.flip)
+        throw UsageError(
+            fmt::format("flip: expected a model that names classes, of images or of "
+                        "pixels; found {}, which detects",
+                        model.spec().name));
+    const DetectNetwork network = DetectNetwork::of(model);
+    const DatasetPtr dataset = match_classes(open_dataset(data, Split::val), model.classes(),
+                                             network.classes, model.spec().name);
+    EvaluateDetectionsOptions running{.skip_bad = options.skip_bad, .worst = 0};
+    if (options.progress)
+        running.progress = [&](std::size_t done) { options.progress(done, dataset->size()); };
+    const DetectionsEvaluation found = evaluate_detections(
+        ImageDetector(model, options.session, DetectOptions()), *dataset, running);
+    ModelEvaluation result;
+    for (const Score& score : found.scores->scores())
+        result.scores.push_back({score.name, score.value});
+    result.images = found.indices.size();
+    for (const BadImage& bad : found.bad) result.left_out.push_back(bad.reason);
+    result.notes = dataset->notes();
+    return result;
+}
+
 }  // namespace
 
 ModelEvaluation evaluate(const Model& model, const std::string& data,
                          const EvaluationOptions& options) {
     if (segments(model)) return evaluate_segmenter(model, data, options);
+    if (detects(model)) return evaluate_detector(model, data, options);
     const auto classes = std::size_t(model.spec().architecture->common().classes);
     if (classes == 0)
         throw UsageError(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cait/error.h"
+#include "evaluate/detection_scores.h"
 #include "evaluate/metrics.h"
 #include "evaluate/multi_label_metrics.h"
 #include "evaluate/segmentation_scores.h"
@@ -28,8 +29,12 @@ constexpr MeasureRow kMeasures[] = {
      [](const Task& task, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<MultiLabelMetrics>(classes, task);
      }},
-    {kSegment, [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
+    {kSegment,
+     [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<SegmentationScores>(classes);
+     }},
+    {kDetect, [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
+         return std::make_shared<DetectionScores>(classes, true);
      }}};
 
 }  // namespace

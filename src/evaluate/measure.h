@@ -16,6 +16,7 @@
 
 namespace cait {
 
+class DetectionScores;
 class Metrics;
 
 inline constexpr std::size_t kAnswers = 5;  // that are kept of every image
@@ -60,6 +61,8 @@ public:
 
     // The details that only answers of one class each have: confusions, mistakes, reliability.
     virtual const Metrics* single_label() const { return nullptr; }
+    // Those that only boxes have: precision by recall, by size.
+    virtual const DetectionScores* detection() const { return nullptr; }
 
     // The likeliest classes, at most kAnswers, of the image that add() was given as number
     // `position`. They stay in the process that collected them: merging leaves them out.

@@ -20,8 +20,32 @@ const Scores& known_scores() {
         {"miou", "mIoU", 0, kHigher, ScoreFormat::percent},
         {"macc", "mean accuracy", 0, kHigher, ScoreFormat::percent},
         {"aacc", "pixel accuracy", 0, kHigher, ScoreFormat::percent},
+        {"box_ap", "box AP", 0, kHigher, ScoreFormat::percent},
+        {"box_ap50", "box AP50", 0, kHigher, ScoreFormat::percent},
+        {"box_ap75", "box AP75", 0, kHigher, ScoreFormat::percent},
+        {"mask_ap", "mask AP", 0, kHigher, ScoreFormat::percent},
+        {"mask_ap50", "mask AP50", 0, kHigher, ScoreFormat::percent},
+        {"mask_ap75", "mask AP75", 0, kHigher, ScoreFormat::percent},
         {"loss", "loss", 0, kLower, ScoreFormat::number},
-        {"ece", "calibration error", 0, kLower, ScoreFormat::percent, /*main=*/false}};
+        {"ece", "calibration error", 0, kLower, ScoreFormat::percent, /*main=*/false},
+        {"box_ap_small", "box AP, small", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ap_medium", "box AP, medium", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ap_large", "box AP, large", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ar1", "box recall of 1", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ar10", "box recall of 10", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ar100", "box recall of 100", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ar_small", "box recall, small", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ar_medium", "box recall, medium", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"box_ar_large", "box recall, large", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ap_small", "mask AP, small", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ap_medium", "mask AP, medium", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ap_large", "mask AP, large", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ar1", "mask recall of 1", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ar10", "mask recall of 10", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ar100", "mask recall of 100", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ar_small", "mask recall, small", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ar_medium", "mask recall, medium", 0, kHigher, ScoreFormat::percent, /*main=*/false},
+        {"mask_ar_large", "mask recall, large", 0, kHigher, ScoreFormat::percent, /*main=*/false}};
     return kScores;
 }
 
@@ -32,7 +56,8 @@ const Score* find_score(const Scores& scores, std::string_view name) {
 
 std::string score_text(const Score& score) {
     switch (score.format) {
-        case ScoreFormat::percent: return fmt::format("{:.2f} %", 100 * score.value);
+        case ScoreFormat::percent:  // below 0: nothing that it could be measured by
+            return score.value < 0 ? "-" : fmt::format("{:.2f} %", 100 * score.value);
         case ScoreFormat::number: return fmt::format("{:.4f}", score.value);
         case ScoreFormat::count: return fmt::format("{:.0f}", score.value);
     }

@@ -1,4 +1,5 @@
-// Names and colours of a segmenter's classes, one for each, also where the model's file has none.
+// Names and colours of the classes of a model that segments or detects, one for each, also where
+// its file has none.
 #pragma once
 
 #include <string>
@@ -18,5 +19,6 @@ struct SegmentClasses {
 SegmentClasses segment_classes(const Model& model, std::size_t count);
 
 inline bool segments(const Model& model) { return model.task().name == kSegment; }
+inline bool detects(const Model& model) { return model.task().name == kDetect; }
 
 }  // namespace cait

@@ -108,6 +108,7 @@ struct ImageSegmenter::State {
         SegmentLook look{.window = network.size,
                          .stride = options.stride,
                          .whole = options.mode == SegmentOptions::Mode::whole,
+                         .stretched = options.stretch_padded,
                          .mirror = mirror};
         if (look.whole)
             look.window = {up_to_multiple(input.height, network.multiple.height),

@@ -1,4 +1,5 @@
-// From an image of any size to a class for every pixel, as mmseg tests its models: the image is
+// From an image of any size to a class for every pixel, as mmseg tests its models, but for what
+// SegmentOptions::stretch_padded says: the image is
 // resized, a network sees all of it or windows of it, its logits are enlarged to the network's
 // input and then to the image, and the likeliest class wins. Logits of all pixels are never in
 // memory at the same time: the result is made some rows at a time.
@@ -30,6 +31,9 @@ struct SegmentOptions {
         slide,  // windows of one size, whose logits are averaged where they overlap
     };
     Mode mode = Mode::whole;
+    // Mode::whole: the map of a padded image is stretched over the image without its padding, which
+    // moves everything by up to a patch, but is how mmseg's scores come about.
+    bool stretch_padded = false;
     std::int64_t short_side = 0;       // of the resized image; 0: the shorter one of the model
     std::int64_t long_side = 0;        // that its longer side may not exceed; 0: 4 short sides
     std::int64_t window = 0;           // side of a window; 0: the model's own size

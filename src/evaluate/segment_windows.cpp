@@ -14,7 +14,7 @@ namespace {
 WindowAxis window_axis(std::int64_t size, std::int64_t window, const SegmentLook& look) {
     WindowAxis axis;
     if (!look.whole) axis.starts = window_starts(size, window, look.stride);
-    axis.enlarged = look.whole ? size : window;
+    axis.enlarged = look.whole && look.stretched ? size : window;
     axis.shown = std::min(size, window);
     return axis;
 }

@@ -17,9 +17,11 @@ namespace cait {
 struct SegmentLook {
     ImageSize window;         // that the network takes
     std::int64_t stride = 0;  // from one window to the next
-    // The image is one window that was padded to the network's size. As mmseg does, the map is
-    // enlarged to the image without the padding, which is a little narrower than what it shows.
-    bool whole = false;
+    bool whole = false;       // the image is one window, padded to the network's size
+    // As mmseg does, the map of a whole image is enlarged to the image without its padding, which
+    // is a little narrower than what the map shows. Otherwise it is enlarged to what it shows, and
+    // the padding is cut off.
+    bool stretched = false;
     bool mirror = false;
 };
 

@@ -44,7 +44,10 @@ std::vector<ExpectedTensor> expected_tensors(const Graph& graph) {
                             .prefix_in_tokens = role.prefix_in_tokens,
                             .stacked = is_row ? without_row(spec.name, role.row) : "",
                             .row = role.row,
-                            .rows = role.rows});
+                            .rows = role.rows,
+                            .rows_per_class = role.rows_per_class,
+                            .background_rows = role.background_rows,
+                            .background_first = role.background_first});
     }
     for (const std::string& name : graph.left_out)
         expected.push_back({.name = name, .shape = {}, .kind = ExpectedTensor::Kind::left_out});

@@ -65,7 +65,7 @@ struct ParamRole {
         residual_scale,
         statistic,
         prototypes,  // the last layer of DINO's head
-        dense_head   // the classes of every pixel
+        dense_head   // the classes of every pixel, or of every region
     };
     Kind kind = Kind::plain;
     // A position embedding is [1, prefix + height * width, D]; each axis of a patch mix is either
@@ -78,6 +78,11 @@ struct ParamRole {
     PositionRule rule = PositionRule::plain;  // of a position
     // Files may have added the positions of the prefix to its tokens already.
     bool prefix_in_tokens = false;
+    // Of a class_head or dense_head: the first axis has as many rows for each class, and rows for
+    // the background, which no class is, before or behind them.
+    std::int64_t rows_per_class = 1;
+    std::int64_t background_rows = 0;
+    bool background_first = false;
 };
 
 struct ParamSpec {

@@ -83,6 +83,38 @@ struct ResizeArgs {
     float* out = nullptr;  // of the image's first row
 };
 
+// Of the rows of a window those that a bin sees.
+struct RoiRows {
+    Index begin = 0, end = 0;
+};
+
+// RoIAlign of one region: bin (i, j) of a channel is the sum over rows y and columns x of a window
+// of the map of down[i, y] * across[x, j] * map[y, x].
+struct RoiGridArgs {
+    const float* map = nullptr;  // the window's first place, in the first channel
+    Index channels = 0, channel_step = 0, row_step = 0;
+    Index rows = 0, columns = 0;    // of the window
+    Index bins = 0;                 // down and across
+    const float* down = nullptr;    // [bins, rows]
+    const RoiRows* seen = nullptr;  // [bins]
+    const float* across = nullptr;  // [columns, roi_lanes(bins)]
+    float* between = nullptr;       // room for [bins, columns]
+    float* out = nullptr;           // [channels, bins, bins]
+};
+[[gnu::always_inline]] constexpr Index roi_lanes(Index bins) { return round_up(bins, 16); }
+
+// Adds to such a window what the gradient of its bins is for the map.
+struct RoiGridBackwardArgs {
+    float* map = nullptr;
+    Index channels = 0, channel_step = 0, row_step = 0;
+    Index rows = 0, columns = 0;
+    Index bins = 0;
+    const float* down = nullptr;      // [bins, rows]
+    const RoiRows* seen = nullptr;    // [bins]
+    const float* across = nullptr;    // [bins, columns]
+    const float* gradient = nullptr;  // [channels, bins, bins]
+};
+
 // Outlook attention of one image for heads [head_begin, head_end): values [height * width] rows of
 // dim elements, value_ld apart; scores [windows, heads, kernel^2, kernel^2] → out [height * width,
 // dim].
@@ -120,6 +152,7 @@ struct TrainKernels {
     // null)
     void (*residual)(const float* dy, const float* branch, const float* scale, float factor,
                      Index rows, Index dim, float* d_branch, float* d_scale);
+    void (*roi_grid)(const RoiGridBackwardArgs& args);
 };
 
 struct KernelTable {
@@ -160,6 +193,7 @@ struct KernelTable {
     void (*depthwise)(const DepthwiseArgs& args);
     void (*pool)(const PoolArgs& args);
     void (*resize)(const ResizeArgs& args);
+    void (*roi_grid)(const RoiGridArgs& args);
     void (*outlook)(const OutlookArgs& args);
     void (*add)(const float* x, Index count, float* y);  // y += x
     void (*add_columns)(const Rows& x, Index rows, Index columns, float* sums);

@@ -92,7 +92,7 @@ private:
 };
 
 // What the papers report for a model: top-1 accuracies on ImageNet; of a head for every pixel, the
-// mean IoU on ADE20k.
+// mean IoU on ADE20k; of one that finds objects, average precision on COCO.
 struct Reported {
     std::optional<double> top1;             // trained on labels alone
     std::optional<double> top1_distilled;   // with a convnet teacher
@@ -101,6 +101,10 @@ struct Reported {
     // The same for a trunk that was trained on ImageNet-21k first.
     std::optional<double> miou_21k = {};
     std::optional<double> miou_21k_multi = {};
+    // On COCO, of one that finds objects: average precision of boxes and masks, also from an
+    // overlap of 0.5 and of 0.75 on.
+    std::optional<double> box_ap = {}, box_ap50 = {}, box_ap75 = {};
+    std::optional<double> mask_ap = {}, mask_ap50 = {}, mask_ap75 = {};
 };
 
 // What is subtracted from the channels, and what they are divided by.
@@ -146,6 +150,15 @@ Preset upernet_preset(std::string name, const Config& config, std::int64_t width
     Preset result = preset(std::move(name), config, reported, 1.0);
     result.head.kind = HeadKind::upernet;
     result.head.dense.width = width;
+    return result;
+}
+
+// A preset for the objects of COCO's 80 classes, by Mask R-CNN.
+template <class Config>
+Preset mask_rcnn_preset(std::string name, Config config, Reported reported) {
+    config.classes = 0;
+    Preset result = preset(std::move(name), config, reported, 1.0);
+    result.head.kind = HeadKind::mask_rcnn;
     return result;
 }
 

@@ -57,10 +57,12 @@ std::pair<const Family*, const Preset*> find_preset(const std::string& name) {
 
 void check_head(ModelSpec& spec) {
     HeadConfig& head = spec.head;
-    if (!head.is_dense()) return;
+    if (!head.has_own_classes()) return;
     if (head.predictor > 0)
-        throw_rule("head.predictor: expected 0, as the head answers for every pixel");
-    if (head.kind == HeadKind::upernet) settle_pyramid(head.dense, spec.family->maps);
+        throw_rule("head.predictor: expected 0, as the head answers for every {}",
+                   head.is_dense() ? "pixel" : "region");
+    if (head.kind == HeadKind::upernet) settle_pyramid(head.dense.pyramid, spec.family->maps);
+    if (head.is_detector()) check_detection(head.detection, spec.family->maps);
 }
 
 }  // namespace
@@ -74,8 +76,8 @@ ModelSpec configure(const std::string& name, const SettingList& settings) {
     try {
         for (const auto& [key, value] : settings)
             (key.starts_with(kHeadPrefix) ? head_keys : keys).set(key, value);
-        // A class head beside the pixels' classes is there only where somebody asks for it.
-        if (spec.head.is_dense() && !preset->head.is_dense() &&
+        // A class head beside that of pixels or regions is there only where somebody asks for it.
+        if (spec.head.has_own_classes() && !preset->head.has_own_classes() &&
             std::ranges::count(settings, "classes", &SettingList::value_type::first) == 0)
             spec.architecture->common().classes = 0;
         check_head(spec);
@@ -98,7 +100,9 @@ std::map<std::string, std::string> ModelSpec::settings() const {
 }
 
 std::int64_t class_count(const ModelSpec& spec) {
-    return spec.head.is_dense() ? spec.head.dense.classes : spec.architecture->common().classes;
+    if (spec.head.is_dense()) return spec.head.dense.classes;
+    if (spec.head.is_detector()) return spec.head.detection.classes;
+    return spec.architecture->common().classes;
 }
 
 std::vector<Rename> known_renames(const ModelSpec& spec) {
@@ -121,24 +125,41 @@ std::vector<Rename> known_renames(const ModelSpec& spec) {
         {"conv1.6.**", "stem.6.**"},
         {"bn1.**", "stem.7.**"}};
     if (spec.head.is_dense()) rules.insert(rules.end(), kMmseg.begin(), kMmseg.end());
+    if (spec.head.is_detector() &&
+        spec.head.detection.convention == RegionConvention::torchvision) {
+        const std::vector<Rename> theirs = torchvision_detection_renames();
+        rules.insert(rules.begin(), theirs.begin(), theirs.end());
+    }
     return rules;
 }
 
-std::string default_tap(const ModelSpec& spec) {
-    if (spec.head.is_dense()) return "segmentation";
-    return spec.architecture->common().classes > 0 ? "logits" : "features";
+std::vector<std::string> default_taps(const ModelSpec& spec) {
+    if (spec.head.is_detector()) return proposal_taps();
+    if (spec.head.is_dense()) return {"segmentation"};
+    return {spec.architecture->common().classes > 0 ? "logits" : "features"};
+}
+
+bool is_in_head(const HeadConfig& head, std::string_view param) {
+    if (head.is_dense()) return param.starts_with("decode_head.");
+    return head.is_detector() && (param.starts_with("rpn_head.") || param.starts_with("roi_head."));
+}
+
+bool reads_images(const ModelSpec& spec, std::span<const std::string> taps) {
+    return !spec.head.is_detector() || taps.empty() || !std::ranges::all_of(taps, is_region_tap);
 }
 
 namespace {
 
 RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
     if (options.taps.empty() && spec.head.is_dense()) {
-        options.taps = {default_tap(spec)};
+        options.taps = default_taps(spec);
         const bool has_second =
             spec.head.kind == HeadKind::upernet && spec.head.dense.auxiliary >= 0;
         if (options.mode == Mode::train && has_second)
             options.taps.emplace_back("segmentation_auxiliary");
     }
+    if (options.taps.empty() && spec.head.is_detector())
+        options.taps = detection_taps(spec.head.detection);
     if (spec.architecture->common().classes > 0) return options;
     for (const std::string& tap : options.taps)
         if (tap.starts_with("logits"))
@@ -146,21 +167,25 @@ RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
                 fmt::format("{}: expected classes for '{}', found none: the model is a backbone; "
                             "set model.classes to give it a head, or ask for features",
                             spec.name, tap));
-    if (options.taps.empty()) options.taps = {default_tap(spec)};
+    if (options.taps.empty()) options.taps = default_taps(spec);
     return options;
 }
 
 constexpr std::string_view kMaps = "map.";
 
 // On top of all maps; what a head does not read is pruned.
-void record_dense(Builder& b, const ModelSpec& spec, const CommonConfig& common) {
-    if (!spec.head.is_dense()) return leave_out_dense_head(b);
+void record_on_maps(Builder& b, const ModelSpec& spec, const CommonConfig& common) {
+    if (!spec.head.is_dense()) leave_out_dense_head(b);
+    if (!spec.head.is_detector()) leave_out_detection_head(b);
+    if (!spec.head.has_own_classes()) return leave_out_levels(b);
     const std::vector<Value> maps = b.all_demanded(kMaps);
     if (maps.empty())
         throw UsageError(
-            fmt::format("{}: expected a model with feature maps for head.kind upernet "
-                        "or linear_map, found none",
+            fmt::format("{}: expected a model with feature maps for head.kind upernet, "
+                        "linear_map or mask_rcnn, found none",
                         spec.name));
+    if (spec.head.is_detector())
+        return record_detection(b, spec.head.detection, maps, spec.family->maps, common.image_size);
     if (spec.head.kind == HeadKind::linear_map) return record_linear_map(b, spec.head.dense, maps);
     const std::int64_t patch = common.image_size.height / maps.back().extent(2);
     record_upernet(b, spec.head.dense, maps, spec.family->maps, patch);
@@ -168,10 +193,10 @@ void record_dense(Builder& b, const ModelSpec& spec, const CommonConfig& common)
 
 void record_into(Builder& builder, const Architecture& architecture, const ModelSpec& spec) {
     if (spec.head.any()) builder.demand("features");
-    if (spec.head.is_dense()) builder.demand(kMaps);
+    if (spec.head.has_own_classes()) builder.demand(kMaps);
     architecture.record(builder);
     record_heads(builder, spec.head);
-    record_dense(builder, spec, architecture.common());
+    record_on_maps(builder, spec, architecture.common());
 }
 
 }  // namespace

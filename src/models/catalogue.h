@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -51,18 +52,26 @@ Graph record(const ModelSpec& spec, const RecordOptions& options = {});
 
 // How many classes the model's answers have, be they for an image or for every pixel.
 std::int64_t class_count(const ModelSpec& spec);
-// The names of others that load into it: those of its family, and mmseg's where the head is one of
-// theirs.
+// The names of others that load into it: those of its family, and mmseg's and torchvision's where
+// the head is one of theirs.
 std::vector<Rename> known_renames(const ModelSpec& spec);
 
-// What a model gives when nobody says what: the classes of every pixel where it has such a head,
-// its logits, or the features of one without classes.
-std::string default_tap(const ModelSpec& spec);
-// Whether a tap is made by the class head: its logits, of the image, of every token or of every
-// pixel.
+// What a run of a model gives when nobody says what: the classes of every pixel where it has such a
+// head, its logits, or the features of one without classes; of a detector the first stage. (A graph
+// that is recorded without taps has both stages of a detector.)
+std::vector<std::string> default_taps(const ModelSpec& spec);
+// Whether a tap is made by the class head: its logits, of the image, of every token, of every pixel
+// or of regions.
 inline bool reads_class_head(std::string_view tap) {
-    return tap.find("logits") != std::string_view::npos || tap.starts_with("segmentation");
+    return tap.find("logits") != std::string_view::npos || tap.starts_with("segmentation") ||
+           tap == kBoxDeltas;
 }
+// Whether a parameter is one of a head that answers for pixels or regions: of what has learned
+// nothing where it was made anew.
+bool is_in_head(const HeadConfig& head, std::string_view param);
+// Whether these taps need images; those of a detector's second stage take what was pooled from
+// regions, and are the same for images of any size.
+bool reads_images(const ModelSpec& spec, std::span<const std::string> taps);
 // The names of all taps that the model has.
 std::set<std::string> offered_taps(const ModelSpec& spec);
 

@@ -51,15 +51,27 @@ std::string note_about(const std::vector<std::int64_t>& from, const std::vector<
                        fresh.size() > shown ? " …" : "");
 }
 
-// A head or the tokens of classes: one stretch of numbers for each of them.
-Tensor moved_rows(Tensor fresh, const Tensor& old, const std::vector<std::int64_t>& from) {
-    const std::size_t row = fresh.floats().size() / from.size();
+// A head or the tokens of classes: one stretch of numbers for each of them. What a head knows of
+// the background stays.
+Tensor moved_rows(Tensor fresh, const Tensor& old, const ExpectedTensor& head,
+                  const std::vector<std::int64_t>& from) {
+    const auto per_class = std::size_t(head.rows_per_class);
+    const auto background = std::size_t(head.background_rows);
+    const std::size_t rows = from.size() * per_class + background;
+    const std::size_t row = fresh.floats().size() / rows;
+    const std::size_t old_rows = old.floats().size() / row;
+    const std::size_t first = head.background_first ? background : 0;  // row of a class
     const std::span<const float> source = old.floats();
     const std::span<float> target = fresh.mutable_floats();
+    const auto move = [&](std::size_t to, std::size_t at, std::size_t count) {
+        std::ranges::copy(source.subspan(at * row, count * row),
+                          target.begin() + std::ptrdiff_t(to * row));
+    };
     for (std::size_t i = 0; i < from.size(); ++i)
         if (from[i] != kNew)
-            std::ranges::copy(source.subspan(std::size_t(from[i]) * row, row),
-                              target.begin() + std::ptrdiff_t(i * row));
+            move(first + i * per_class, first + std::size_t(from[i]) * per_class, per_class);
+    if (background > 0)
+        move(first > 0 ? 0 : rows - background, first > 0 ? 0 : old_rows - background, background);
     return fresh;
 }
 
@@ -88,7 +100,7 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
     const std::vector<std::int64_t> from = places(names, classes_);
     const std::map<std::string, std::string> own = settings();
     SettingList changed(own.begin(), own.end());
-    const bool dense = spec_->head.is_dense();
+    const bool dense = spec_->head.has_own_classes();
     changed.emplace_back(dense ? "head.classes" : "classes", std::to_string(names.size()));
     model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
 
@@ -104,9 +116,9 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
         const ParamSpec& spec = graph.params[i];
         const ExpectedTensor& tensor = expected[i];
-        // A class head beside that of the pixels keeps its classes.
+        // A class head beside that of pixels or regions keeps its classes.
         if (dense && spec.role.kind != ParamRole::Kind::dense_head) {
-            model.weights_[spec.name] = weights_.at(spec.name);
+            model.weights_[spec.name] = weights().at(spec.name);
             continue;
         }
         switch (tensor.kind) {
@@ -115,7 +127,7 @@ Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) co
                 model.weights_[spec.name] = initialize(spec, seed);
                 if (const auto old = weights().find(spec.name); old != weights().end())
                     model.weights_[spec.name] =
-                        moved_rows(std::move(model.weights_[spec.name]), old->second, from);
+                        moved_rows(std::move(model.weights_[spec.name]), old->second, tensor, from);
                 break;
             case ExpectedTensor::Kind::class_row: {
                 const std::int64_t row = from[std::size_t(tensor.row)];

@@ -16,7 +16,8 @@ Value conv_norm(Builder& b, std::string_view conv, std::string_view norm, Value 
                               .bias = false,
                               .weight_init = he_fan_out(out, options.kernel, options.groups)},
                              where);
-    return b.batch_norm(norm, y, options.starts_at_zero ? Init::zeros() : Init::ones(), {}, where);
+    return b.batch_norm(norm, y, options.starts_at_zero ? Init::zeros() : Init::ones(),
+                        {.epsilon = options.epsilon}, where);
 }
 
 Init he_fan_out(std::int64_t out, std::int64_t kernel, std::int64_t groups) {

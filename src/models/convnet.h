@@ -13,6 +13,7 @@ struct ConvNormOptions {
     std::int64_t kernel = 1;
     std::int64_t stride = 1;
     std::int64_t groups = 1;
+    double epsilon = 1e-5;        // of the batch norm
     bool starts_at_zero = false;  // the last one of a residual branch: blocks begin as identities
 };
 

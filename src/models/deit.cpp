@@ -135,6 +135,14 @@ Family deit_family() {
         family.presets.push_back(upernet_preset(fmt::format("deit_{}_patch16_upernet_224", name), c,
                                                 512, {{}, {}, miou}));
     }
+    // Ours: nobody reports one. Positions belong to places in the image, so that all images are
+    // padded to a square.
+    DeitConfig detector;
+    detector.image_size = {800, 800};
+    detector.dim = 384;
+    detector.heads = 6;
+    detector.drop_path = 0.1;
+    family.presets.push_back(mask_rcnn_preset("deit_small_patch16_mask_rcnn", detector, {}));
     return family;
 }
 

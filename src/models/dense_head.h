@@ -9,18 +9,10 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "models/pyramid_levels.h"
 #include "models/settings.h"
 
 namespace cait {
-
-// Which maps a family offers as map.N: one for each block, of one scale; such maps, of which the
-// papers use the last one alone; or one for each of its stages, of several scales.
-enum class MapsOf { blocks, last_block, stages };
-
-// How the four levels come out of the maps. scales: four blocks, enlarged and reduced by transposed
-// convolutions and pooling, as in XCiT's code; stages: as they are; taps: four blocks as they are;
-// mln: four blocks through mmseg's MultiLevelNeck.
-enum class Pyramid { automatic, scales, stages, taps, mln };
 
 struct DenseConfig {
     std::int64_t classes = 150;
@@ -36,12 +28,6 @@ struct DenseConfig {
 
 // The keys head.classes, head.width, … but not when they are read.
 void bind(Settings& settings, DenseConfig& config);
-
-// Throws UsageError for a pyramid that such maps do not have; chooses one where none is said.
-void settle_pyramid(DenseConfig& config, MapsOf maps);
-
-// The blocks of `depth` whose maps are used, four of them.
-std::vector<std::int64_t> tapped_blocks(const DenseConfig& config, MapsOf maps, std::int64_t depth);
 
 // `maps` has all of the trunk, `patch` is how many pixels one of their places stands for.
 // Parameters decode_head.*, auxiliary_head.*, fpn1.*, fpn2.*, neck.*.

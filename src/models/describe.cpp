@@ -47,7 +47,7 @@ SettingList settings_in(const WeightFile& file, const FileFacts& facts, const st
         return facts.settings;
     }
     const ModelSpec spec = configure(name, settings);
-    const char* key = spec.head.is_dense() ? "head.classes" : "classes";
+    const char* key = spec.head.has_own_classes() ? "head.classes" : "classes";
     if (std::ranges::count(settings, key, &SettingList::value_type::first) > 0) return {};
     const auto classes = classes_in(file, spec);
     if (!classes) return {};

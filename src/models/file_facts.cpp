@@ -108,7 +108,7 @@ private:
 
 bool FileFacts::has_head() const {
     if (model.empty()) return false;
-    if (task.name == kSegment) return true;
+    if (task.name == kSegment || task.name == kDetect) return true;
     const auto given = std::ranges::find(settings, "classes", &SettingList::value_type::first);
     return given == settings.end() || given->second != "0";
 }

@@ -24,7 +24,7 @@ std::optional<std::int64_t> rows_of(const ExpectedTensor& wanted, const TensorsB
         return found == tensors.end() ? nullptr : found->second;
     };
     if (wanted.kind == Kind::class_axis0)
-        if (const Tensor* head = find(wanted.name)) return first_extent(*head);
+        if (const Tensor* head = find(wanted.name)) return wanted.classes_of(first_extent(*head));
     if (wanted.kind == Kind::class_row)
         if (const Tensor* head = find(wanted.stacked)) return first_extent(*head);
     if (wanted.kind == Kind::class_tokens)
@@ -105,7 +105,7 @@ std::optional<std::int64_t> classes_in(const WeightFile& file, const ModelSpec& 
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
         const ExpectedTensor& wanted = expected[i];
         const bool is_dense = graph.params[i].role.kind == ParamRole::Kind::dense_head;
-        if (is_dense != spec.head.is_dense()) continue;
+        if (is_dense != spec.head.has_own_classes()) continue;
         if (const auto rows = rows_of(wanted, tensors);
             rows && *rows > 0 && *rows <= Settings::kLargest)
             return rows;
@@ -116,7 +116,12 @@ std::optional<std::int64_t> classes_in(const WeightFile& file, const ModelSpec& 
 std::vector<std::string> fitting_models(const WeightFile& file) {
     std::vector<std::string> names;
     for (const Family& family : families()) {
-        if (!shares_names(file, configure(family.presets.front().name))) continue;
+        // A detector may have names of its own for the trunk, too.
+        const bool is_known = std::ranges::any_of(family.presets, [&](const Preset& preset) {
+            return (&preset == &family.presets.front() || preset.head.is_detector()) &&
+                   shares_names(file, configure(preset.name));
+        });
+        if (!is_known) continue;
         for (const Preset& preset : family.presets)
             if (fits(file, configure(preset.name))) names.push_back(preset.name);
     }

@@ -8,10 +8,11 @@
 #include <set>
 
 #include "base/quantized.h"
-#include "graph/cost.h"
+#include "base/rename.h"
 #include "graph/expected.h"
 #include "graph/initialize.h"
 #include "models/describe.h"
+#include "models/model_cost.h"
 #include "models/task.h"
 #include "weights/checksum.h"
 #include "weights/match.h"
@@ -27,35 +28,40 @@ Reported reported_for(const ModelSpec& spec) {
     return spec.settings() == configure(spec.name).settings() ? spec.preset->reported : Reported{};
 }
 
-// A head that answers for every pixel makes the task, whatever a file says.
-Task task_for(const ModelSpec& spec, Task task) {
-    const bool segments = task.name == kSegment;
-    if (spec.head.is_dense() == segments) return task;
-    Task other;
-    if (spec.head.is_dense()) other.name = kSegment;
-    return other;
-}
-
-// A file need not have what the classes of pixels do not depend on: the last norm of a trunk, the
-// second head of training. Where it has nothing of the head, the head is rebuilt.
-struct DenseExpectation {
+// A file need not have what the classes of pixels or regions do not depend on: the last norm of a
+// trunk, the second head of training. Where it has nothing of the head, the head is rebuilt.
+struct OwnExpectation {
     std::vector<ExpectedTensor> tensors;
-    bool fresh_head = false;
+    std::string fresh_head = {};  // the part that the file does not have
 };
 
-DenseExpectation expected_of_dense(const ModelSpec& spec, const Graph& graph,
-                                   const WeightFile& file) {
-    DenseExpectation result{expected_tensors(graph), false};
-    std::set<std::string> read;
-    for (const Node& node : graph.nodes)
-        if (const auto* param = std::get_if<op::Param>(&node.op))
-            read.insert(graph.params[param->index].name);
+// Those of a detector without masks do for one with masks, which then has to learn them.
+std::string missing_head(const ModelSpec& spec, const WeightFile& file) {
+    const std::vector<Rename> renames = known_renames(spec);
+    const auto has = [&](std::string_view part) {
+        return std::ranges::any_of(file.tensors, [&](const NamedTensor& tensor) {
+            return tensor.name.starts_with(part) ||
+                   to_official(tensor.name, renames).starts_with(part);
+        });
+    };
+    if (spec.head.is_dense()) return has("decode_head.") ? "" : "decode_head";
+    if (!has("roi_head.bbox_head.")) return "roi_head";
+    const bool lacks_masks = spec.head.detection.masks && !has("roi_head.mask_head.");
+    return lacks_masks ? "roi_head.mask_head" : "";
+}
+
+OwnExpectation expected_of_own(const ModelSpec& spec, const Graph& graph, const WeightFile& file) {
+    OwnExpectation result{expected_tensors(graph)};
+    const std::set<std::string> read = params_read(graph);
     for (ExpectedTensor& tensor : result.tensors)
         if (!read.contains(tensor.name)) tensor.required = false;
-    result.fresh_head = std::ranges::none_of(file.tensors, [](const NamedTensor& tensor) {
-        return tensor.name.starts_with("decode_head.");
-    });
-    if (!result.fresh_head) return result;
+    result.fresh_head = missing_head(spec, file);
+    if (result.fresh_head.empty()) return result;
+    if (result.fresh_head == "roi_head.mask_head") {
+        for (ExpectedTensor& tensor : result.tensors)
+            if (tensor.name.starts_with(result.fresh_head + ".")) tensor.required = false;
+        return result;
+    }
     const std::map<std::string, std::string> own = spec.settings();
     SettingList bare(own.begin(), own.end());
     bare.emplace_back("head.kind", "none");
@@ -68,7 +74,7 @@ DenseExpectation expected_of_dense(const ModelSpec& spec, const Graph& graph,
 }
 
 ModelInfo info_of(const ModelSpec& spec) {
-    const Cost cost = estimate_cost(record(spec));
+    const Cost cost = model_cost(spec);
     const CommonConfig& common = spec.architecture->common();
     const Reported reported = reported_for(spec);
     return {.name = spec.name,
@@ -84,7 +90,13 @@ ModelInfo info_of(const ModelSpec& spec) {
             .miou = reported.miou,
             .miou_multi = reported.miou_multi,
             .miou_21k = reported.miou_21k,
-            .miou_21k_multi = reported.miou_21k_multi};
+            .miou_21k_multi = reported.miou_21k_multi,
+            .box_ap = reported.box_ap,
+            .box_ap50 = reported.box_ap50,
+            .box_ap75 = reported.box_ap75,
+            .mask_ap = reported.mask_ap,
+            .mask_ap50 = reported.mask_ap50,
+            .mask_ap75 = reported.mask_ap75};
 }
 
 }  // namespace
@@ -146,7 +158,7 @@ Model Model::create(const std::string& name, const SettingList& settings, std::u
     model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
     model.preprocessing_ = described.preprocessing;
     model.weights_ = initialize(record(*model.spec_), seed);
-    model.task_ = task_for(*model.spec_, {});
+    model.task_ = fitting_task(*model.spec_, {});
     return model;
 }
 
@@ -158,16 +170,16 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     Description described = describe(file, path, name, settings);
     model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
     const Graph graph = record(*model.spec_);
-    const bool is_dense = model.spec_->head.is_dense();
-    const DenseExpectation expected = is_dense ? expected_of_dense(*model.spec_, graph, file)
-                                               : DenseExpectation{expected_tensors(graph), false};
+    const OwnExpectation expected = model.spec_->head.has_own_classes()
+                                        ? expected_of_own(*model.spec_, graph, file)
+                                        : OwnExpectation{expected_tensors(graph)};
     Matched matched =
         match_weights(file, path.string(), expected.tensors, known_renames(*model.spec_),
                       {.allow_non_finite = options.allow_non_finite,
                        .may_lack_heads = !described.facts.has_head()});
-    if (expected.fresh_head) {
-        matched.why_fresh = "decode_head rebuilt: the file has none";
-        matched.fresh.emplace_back("decode_head");
+    if (!expected.fresh_head.empty()) {
+        matched.why_fresh = expected.fresh_head + " rebuilt: the file has none";
+        matched.fresh.push_back(expected.fresh_head);
         matched.notes.push_back(matched.why_fresh);
     }
     if (!matched.fresh.empty() && !options.allow_fresh_head)
@@ -188,7 +200,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     model.name_ = described.facts.name;
     model.training_ = described.facts.training;
     try {
-        Task task = task_for(*model.spec_, described.facts.task);
+        Task task = fitting_task(*model.spec_, described.facts.task);
         if (std::int64_t(task.colours.size()) != class_count(*model.spec_)) task.colours.clear();
         model.set_task(std::move(task));
     } catch (const Error& error) {

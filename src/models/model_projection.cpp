@@ -1,4 +1,5 @@
-// Another head for a model, a projector or one that answers for every pixel: Model::with_head().
+// Another head for a model, a projector or one that answers for pixels or regions:
+// Model::with_head().
 #include <fmt/format.h>
 
 #include "cait/model.h"
@@ -16,7 +17,7 @@ Model Model::with_head(const SettingList& head, std::uint64_t seed) const {
     changed.insert(changed.end(), head.begin(), head.end());
     Model model = *this;
     model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
-    if (model.spec_->head.is_dense() && !spec_->head.is_dense()) {
+    if (model.spec_->head.has_own_classes() && !spec_->head.has_own_classes()) {
         // Its place is that of the class head.
         std::erase_if(changed, [](const auto& setting) { return setting.first == "classes"; });
         model.spec_ = std::make_shared<ModelSpec>(configure(spec_->name, changed));
@@ -39,22 +40,19 @@ Model Model::with_head(const SettingList& head, std::uint64_t seed) const {
     return model;
 }
 
-// Task, names and colours go with a head that answers for every pixel.
+// Task, names and colours go with a head that answers for pixels or regions.
 void Model::answer_as(const Model& before) {
-    const bool dense = spec_->head.is_dense(), was_dense = before.spec_->head.is_dense();
-    if (!dense && !was_dense) return;
-    if (dense != (task_.name == kSegment)) {
-        task_ = Task();
-        if (dense) task_.name = kSegment;
-    }
+    const HeadConfig &head = spec_->head, &old_head = before.spec_->head;
+    if (!head.has_own_classes() && !old_head.has_own_classes()) return;
+    task_ = fitting_task(*spec_, std::move(task_));
     const auto classes = std::size_t(class_count(*spec_));
     if (classes_.size() != classes) classes_.clear();
     if (task_.colours.size() != classes) task_.colours.clear();
-    if (!dense) fresh_head_ = false;
+    if (!head.has_own_classes()) fresh_head_ = false;
     for (const auto& [name, tensor] : weights_) {
         const auto old = before.weights_.find(name);
         const bool kept = old != before.weights_.end() && old->second.shape() == tensor.shape();
-        if (dense && !kept && name.starts_with("decode_head.")) fresh_head_ = true;
+        if (!kept && is_in_head(head, name)) fresh_head_ = true;
     }
 }
 

@@ -34,7 +34,7 @@ void name_classes(OpenedModel& opened) {
     const ModelWords& words = opened.source.words;
     Model& model = opened.model;
     if (!words.classes.empty()) return use_class_file(model, words.classes);
-    const bool may_be_imagenet = words.imagenet_names && model.task().name != kSegment;
+    const bool may_be_imagenet = words.imagenet_names && !model.spec().head.has_own_classes();
     if (!may_be_imagenet || !model.classes().empty() || model.has_fresh_head()) return;
     auto list = imagenet_list(std::size_t(class_count(model.spec())));
     if (!list) return;

@@ -57,10 +57,10 @@ void check_size(const ModelSpec& spec, const WeightFile& file, const std::string
         refuse(path, "classes",
                fmt::format("expected at most {}, as the file has {} values, found {}", values / 2,
                            values, common.classes));
-    if (spec.head.is_dense() && spec.head.dense.classes > values / 2)
+    if (spec.head.has_own_classes() && class_count(spec) > values / 2)
         refuse(path, "head.classes",
                fmt::format("expected at most {}, as the file has {} values, found {}", values / 2,
-                           values, spec.head.dense.classes));
+                           values, class_count(spec)));
     const auto [height, width] = common.image_size;
     if (height * width > std::max(kAnyImage, values))
         refuse(path, "image_size",

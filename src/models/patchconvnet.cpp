@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/catalogue.h"
@@ -244,6 +245,30 @@ Family patchconvnet_family() {
         c.residual.start.epsilon = m.epsilon;
         family.presets.push_back(
             upernet_preset(fmt::format("patchconvnet_{}_upernet_512", s.name), c, 512, s.reported));
+    }
+
+    // Table 5.6.
+    struct Detector {
+        const char* name;
+        std::array<double, 3> box, mask;  // over all overlaps, from 0.5 and from 0.75 on
+    };
+    const Detector detectors[] = {{"s60", {46.4, 67.8, 50.8}, {41.3, 64.8, 44.2}},
+                                  {"s120", {47.0, 69.0, 51.4}, {41.9, 65.6, 44.7}}};
+    for (const Detector& d : detectors) {
+        const Model& m = *std::ranges::find(models, std::string_view(d.name), &Model::name);
+        PatchConvNetConfig c;
+        c.image_size = {800, 1344};
+        c.dim = m.dim;
+        c.depth = m.depth;
+        c.drop_path = m.drop_path;
+        c.drop_path_rule = DropPathRule::constant;
+        c.residual.start.epsilon = m.epsilon;
+        Reported reported;
+        reported.box_ap = d.box[0], reported.box_ap50 = d.box[1], reported.box_ap75 = d.box[2];
+        reported.mask_ap = d.mask[0], reported.mask_ap50 = d.mask[1];
+        reported.mask_ap75 = d.mask[2];
+        family.presets.push_back(
+            mask_rcnn_preset(fmt::format("patchconvnet_{}_mask_rcnn", d.name), c, reported));
     }
     return family;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace cait {
 
 namespace {
@@ -40,7 +42,8 @@ Value projector(Builder& b, Value features, const HeadConfig& c) {
     switch (c.kind) {
         case HeadKind::none:
         case HeadKind::upernet:
-        case HeadKind::linear_map: b.leave_out("projector"); return features;
+        case HeadKind::linear_map:
+        case HeadKind::mask_rcnn: b.leave_out("projector"); return features;
         case HeadKind::linear:
             return b.linear("projector", features, c.outputs, plain_linear(features.extent(-1)));
         case HeadKind::mlp: return norm_mlp(b, "projector", features, c.hidden, c.outputs);
@@ -61,10 +64,11 @@ void bind_kind(Settings& s, HeadConfig& c) {
          {"mlp", HeadKind::mlp},
          {"dino", HeadKind::dino},
          {"upernet", HeadKind::upernet},
-         {"linear_map", HeadKind::linear_map}},
+         {"linear_map", HeadKind::linear_map},
+         {"mask_rcnn", HeadKind::mask_rcnn}},
         "what stands on top of the trunk. A projector: one linear map; two with batch norm and "
         "ReLU between; DINO's, whose last layer is weight-normed. Or a class for every pixel: "
-        "UPerNet, or one linear map of the last feature map");
+        "UPerNet, or one linear map of the last feature map. Or objects: Mask R-CNN");
 }
 
 void bind_projector(Settings& s, HeadConfig& c) {
@@ -84,25 +88,72 @@ void bind_classifier(Settings& s, HeadConfig& c) {
         "width of a hidden layer of the classifier, with batch norm and ReLU; 0: it is linear");
 }
 
+// A key that heads of two kinds have is one: setting it sets both, whose defaults may differ, and
+// it says what that of the head in use has.
+Settings::Key joined(Settings::Key first, const Settings& others, const HeadConfig& c) {
+    const auto second = std::ranges::find(others.keys(), first.name, &Settings::Key::name);
+    if (second == others.keys().end()) return first;
+    first.help += "; " + second->help;
+    first.get = [&c, first = first.get, second = second->get] {
+        return c.is_detector() ? second() : first();
+    };
+    first.set = [first = first.set, second = second->set](const std::string& text) {
+        first(text);
+        second(text);
+    };
+    return first;
+}
+
 }  // namespace
 
 void bind(Settings& s, HeadConfig& c) {
+    Settings projector, dense, detection;
+    bind_projector(projector, c);
+    bind(dense, c.dense);
+    bind(detection, c.detection);
     bind_kind(s, c);
-    bind_projector(s, c);
+    for (const Settings::Key& key : projector.keys()) s.custom(joined(key, detection, c));
     bind_classifier(s, c);
-    bind(s, c.dense);
+    for (const Settings::Key& key : dense.keys()) s.custom(joined(key, detection, c));
+    for (const Settings::Key& key : detection.keys())
+        if (std::ranges::count(s.keys(), key.name, &Settings::Key::name) == 0) s.custom(key);
     s.read_if(
-        {"head.classes", "head.dropout"}, [&c] { return c.is_dense(); },
-        "head.kind upernet or linear_map");
+        {"head.classes"}, [&c] { return c.has_own_classes(); },
+        "head.kind upernet, linear_map or mask_rcnn");
     s.read_if(
-        {"head.width", "head.pyramid", "head.taps", "head.auxiliary", "head.auxiliary_width"},
-        [&c] { return c.kind == HeadKind::upernet; }, "head.kind=upernet");
+        {"head.dropout"}, [&c] { return c.is_dense(); }, "head.kind upernet or linear_map");
+    s.read_if(
+        {"head.width", "head.pyramid", "head.taps"},
+        [&c] { return c.kind == HeadKind::upernet || c.is_detector(); },
+        "head.kind upernet or mask_rcnn");
+    s.read_if(
+        {"head.taps"},
+        [&c] {
+            const Pyramid pyramid = c.is_detector() ? c.detection.pyramid : c.dense.pyramid;
+            return pyramid != Pyramid::stages;
+        },
+        "a head.pyramid other than stages");
+    s.read_if(
+        {"head.auxiliary", "head.auxiliary_width"}, [&c] { return c.kind == HeadKind::upernet; },
+        "head.kind=upernet");
+    s.read_if(
+        {"head.masks", "head.convention"}, [&c] { return c.is_detector(); }, "head.kind=mask_rcnn");
+}
+
+bool HeadConfig::operator==(const HeadConfig& other) const {
+    HeadConfig own = *this, others = other;
+    Settings keys, other_keys;
+    bind(keys, own);
+    bind(other_keys, others);
+    return keys.values() == other_keys.values();
 }
 
 void bind_own_keys(Settings& s, HeadConfig& c) {
     bind_kind(s, c);
     if (c.is_dense())
         bind(s, c.dense);
+    else if (c.is_detector())
+        bind(s, c.detection);
     else
         bind_projector(s, c);
     bind_classifier(s, c);

@@ -8,12 +8,14 @@
 
 #include "graph/builder.h"
 #include "models/dense_head.h"
+#include "models/detection_head.h"
 #include "models/settings.h"
 
 namespace cait {
 
-// A projector, or a head that answers for every pixel: upernet and linear_map.
-enum class HeadKind { none, linear, mlp, dino, upernet, linear_map };
+// A projector, a head that answers for every pixel (upernet and linear_map), or one that finds
+// objects (mask_rcnn).
+enum class HeadKind { none, linear, mlp, dino, upernet, linear_map, mask_rcnn };
 
 struct HeadConfig {
     HeadKind kind = HeadKind::none;  // of the projector
@@ -25,15 +27,20 @@ struct HeadConfig {
     bool norm_last_layer = true;    // dino: the last layer's gains stay at 1
     std::int64_t classifier = 0;    // width of the classifier's hidden layer; 0: it is linear
 
-    DenseConfig dense = {};  // of a kind that answers for every pixel
+    DenseConfig dense = {};          // of a kind that answers for every pixel
+    DetectionConfig detection = {};  // of mask_rcnn
 
-    // Whether the model answers for every pixel; its class head is then left out.
+    // Whether the model answers for every pixel, and whether it finds objects.
     bool is_dense() const { return kind == HeadKind::upernet || kind == HeadKind::linear_map; }
+    bool is_detector() const { return kind == HeadKind::mask_rcnn; }
+    // Either; its class head is then left out.
+    bool has_own_classes() const { return is_dense() || is_detector(); }
     // Whether there is a projector or a predictor beside the classifier.
-    bool any() const { return (kind != HeadKind::none && !is_dense()) || predictor > 0; }
+    bool any() const { return (kind != HeadKind::none && !has_own_classes()) || predictor > 0; }
     // A trunk and a linear classifier, as in the papers.
-    bool plain() const { return !any() && !is_dense() && classifier == 0; }
-    bool operator==(const HeadConfig&) const = default;
+    bool plain() const { return !any() && !has_own_classes() && classifier == 0; }
+    // Of a key that two kinds of heads have, the value of the kind in use counts.
+    bool operator==(const HeadConfig& other) const;
 };
 
 // The keys are the same in a recipe and in what a model file says of itself: "head.kind".

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "models/catalogue.h"
+
 namespace cait {
 
 namespace {
@@ -27,9 +29,19 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 constexpr TaskRow kTasks[] = {{"classify", 1, 5, set_softmax},
                               {kMultiLabel, kAll, kAll, set_sigmoid},
-                              {kSegment, 1, 5, set_softmax}};
+                              {kSegment, 1, 5, set_softmax},
+                              {kDetect, kAll, kAll, set_softmax}};
 
 }  // namespace
+
+Task fitting_task(const ModelSpec& spec, Task task) {
+    const bool segments = spec.head.is_dense(), detects = spec.head.is_detector();
+    if (segments == (task.name == kSegment) && detects == (task.name == kDetect)) return task;
+    Task other;
+    if (segments) other.name = kSegment;
+    if (detects) other = {.name = std::string(kDetect), .threshold = kLeastScore};
+    return other;
+}
 
 const TaskRow& task_row(std::string_view name) {
     const auto found = std::ranges::find(kTasks, name, &TaskRow::name);

@@ -30,9 +30,16 @@ struct TaskRow {
 
 inline constexpr std::string_view kMultiLabel = "multi_label";
 inline constexpr std::string_view kSegment = "segment";  // the logits are those of a pixel
+inline constexpr std::string_view kDetect = "detect";    // those of a region, and of the background
+// The least score of an object, unless a model file has another: what published figures count.
+inline constexpr double kLeastScore = 0.05;
 
 // Throws Error that lists the names there are.
 const TaskRow& task_row(std::string_view name);
+
+// The same task where the model's head is one for it, or that of the head: pixels and regions make
+// the task, whatever a file says.
+Task fitting_task(const ModelSpec& spec, Task task);
 
 // A class is among the answers when it is at least as likely as the task asks for.
 inline bool is_answer(float probability, const Task& task) {

@@ -3,10 +3,9 @@
 // pyramid goes down from there, and all levels together are classified at the size of the first.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "models/convnet.h"
 #include "models/dense_head.h"
+#include "models/pyramid_levels.h"
 
 namespace cait {
 
@@ -63,64 +62,11 @@ Value decoded(Builder& b, const std::vector<Value>& levels, const DenseConfig& c
     return classified(b, conv_unit(b, "fpn_bottleneck", b.concat(outs, 1), c.width, 3), c);
 }
 
-// Four blocks at 1/4, 1/8, 1/16 and 1/32 of the image, or what comes nearest to that.
-std::vector<Value> scaled_levels(Builder& b, std::vector<Value> x, std::int64_t patch) {
-    constexpr std::int64_t kFine = 8;
-    const auto enlarged = [&](const char* name, Value map) {
-        return b.conv_transpose2d(name, map, map.extent(1), 2);
-    };
-    const auto reduced = [&](Value map, std::int64_t side) {
-        return b.pool2d(map, {.kernel = side, .stride = side});
-    };
-    if (patch <= kFine) {
-        b.leave_out("fpn2");
-        return {enlarged("fpn1.0", x[0]), x[1], reduced(x[2], 2), reduced(x[3], 4)};
-    }
-    const Value twice = b.gelu(b.batch_norm("fpn1.1", enlarged("fpn1.0", x[0])));
-    return {enlarged("fpn1.3", twice), enlarged("fpn2.0", x[1]), x[2], reduced(x[3], 2)};
-}
-
-// mmseg's MultiLevelNeck. Its convolutions have a bias and nothing behind them.
-std::vector<Value> neck_levels(Builder& b, std::vector<Value> x) {
-    constexpr double kScales[] = {4, 2, 1, 0.5};
-    const Builder::Scope scope = b.scope("neck");
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const std::int64_t dim = x[i].extent(1);
-        const auto conv = [&](const char* name, Value map, std::int64_t kernel) {
-            const std::int64_t fan = dim * kernel * kernel;
-            return b.conv2d(fmt::format("{}.{}.conv", name, i), map, dim,
-                            {.kernel = kernel,
-                             .padding = kernel / 2,
-                             .weight_init = Init::xavier(fan, fan),
-                             .bias_init = Init::zeros()});
-        };
-        x[i] = conv("lateral_convs", x[i], 1);
-        const auto scaled = [&](std::int64_t extent) {
-            return std::max<std::int64_t>(1, std::int64_t(double(extent) * kScales[i]));
-        };
-        if (kScales[i] != 1)
-            x[i] =
-                b.resize(x[i], {.height = scaled(x[i].extent(2)), .width = scaled(x[i].extent(3))});
-        x[i] = conv("convs", x[i], 3);
-    }
-    return x;
-}
-
-std::vector<Value> levels_of(Builder& b, const DenseConfig& c, std::span<const Value> maps,
-                             MapsOf kind, std::int64_t patch) {
-    if (c.pyramid == Pyramid::stages) return {maps.begin(), maps.end()};
-    std::vector<Value> tapped;
-    for (const std::int64_t block : tapped_blocks(c, kind, std::int64_t(maps.size())))
-        tapped.push_back(maps[std::size_t(block)]);
-    if (c.pyramid == Pyramid::scales) return scaled_levels(b, std::move(tapped), patch);
-    return c.pyramid == Pyramid::mln ? neck_levels(b, std::move(tapped)) : tapped;
-}
-
 }  // namespace
 
 void record_upernet(Builder& b, const DenseConfig& c, std::span<const Value> maps, MapsOf kind,
                     std::int64_t patch) {
-    const std::vector<Value> levels = levels_of(b, c, maps, kind, patch);
+    const std::vector<Value> levels = pyramid_levels(b, {c.pyramid, c.taps}, maps, kind, patch);
     b.output("segmentation", decoded(b, levels, c));
     if (c.auxiliary < 0) return b.leave_out("auxiliary_head");
     // Recorded for its parameters; a graph for inference has no such output.

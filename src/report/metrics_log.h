@@ -26,7 +26,7 @@ struct MetricsRecord {
 // Names of values that the report and TensorBoard know.
 namespace metric {
 inline constexpr const char* kDiverged = "diverged";  // a kind: the last record of such a run
-inline constexpr const char* kLoss = "loss";  // train and val
+inline constexpr const char* kLoss = "loss";          // train and val
 inline constexpr const char* kLr = "lr";
 inline constexpr const char* kImagesPerSecond = "images_per_second";
 inline constexpr const char* kAccuracy = "top1";  // train: 0 to 1; val has the measure's scores

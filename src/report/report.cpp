@@ -122,7 +122,8 @@ std::string report_html(const ReportData& data) {
     std::string body = report_opening(data);
     body += report_epochs(data) + report_heads(data) + report_curves(data);
     body += "<div class=\"pair\">\n" + report_reliability(data) + report_classes(data) + "</div>\n";
-    body += report_confusion(data) + report_worst(data) + report_segments(data);
+    body += report_precision(data) + report_confusion(data);
+    body += report_worst(data) + report_segments(data);
     body += report_disagreement(data);
     body += report_timing(data) + report_closing(data);
     return page_html(data.title, body);

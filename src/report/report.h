@@ -34,10 +34,11 @@ struct ReportScore {
     Scores scores;
 };
 
-// A label image beside what the model made of it.
+// An image as it is annotated beside what the model made of it: classes of pixels, or boxes.
 struct ReportSegment {
     std::string name;  // of the image
-    double miou = 0;
+    double value = 0;
+    std::string score = "mIoU";           // what the value is
     Image labelled = {}, predicted = {};  // small, with the classes over them
 };
 

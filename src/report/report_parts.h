@@ -24,7 +24,8 @@ std::string report_classes(const ReportData& data);  // accuracy of each
 std::string report_confusion(const ReportData& data);
 std::string report_reliability(const ReportData& data);
 std::string report_worst(const ReportData& data);
-std::string report_segments(const ReportData& data);  // the worst, with overlays
+std::string report_segments(const ReportData& data);   // the worst, with overlays
+std::string report_precision(const ReportData& data);  // of boxes and masks, by recall
 std::string report_disagreement(const ReportData& data);
 
 // "tench", or "#17" where the names do not reach; ready for the page.

@@ -1,5 +1,5 @@
-// The part of a report about label images: the worst ones, as they are labelled and as the model
-// sees them, and what their colours mean.
+// The part of a report about label images and boxes: the worst images, as they are labelled and as
+// the model sees them, and what their colours mean.
 #include <fmt/format.h>
 
 #include "report/html.h"
@@ -34,10 +34,11 @@ std::string report_segments(const ReportData& data) {
     for (const ReportSegment& one : data.segments) {
         const std::string name = html_text(one.name);
         cards += fmt::format(
-            "<figure>{}{}<figcaption><b>{:.1f} %</b> mIoU<br><span class=\"dim\">{}</span>"
+            "<figure>{}{}<figcaption><b>{:.1f} %</b> {}<br><span class=\"dim\">{}</span>"
             "</figcaption></figure>\n",
             picture_html(one.labelled, "labelled: " + name),
-            picture_html(one.predicted, "predicted: " + name), 100 * one.miou, name);
+            picture_html(one.predicted, "predicted: " + name), 100 * one.value,
+            html_text(one.score), name);
     }
     return section(
         "Worst images",

@@ -103,6 +103,7 @@ Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
     add_protocol_routes(*this);
     add_image_routes(*this);
     add_segment_routes(*this);
+    add_detect_routes(*this);
     add_search_routes(*this);
     add_insight_routes(*this);
 }
@@ -185,7 +186,7 @@ void Service::load_now() {
         if (!entry.model) continue;  // unloaded meanwhile
         note(fmt::format(
             "{} version {}: {:.1f} ms for one image, batches of up to {}, answers within {:.0f} ms",
-            entry.name, entry.version, 1e3 * entry.model->time().expected(1), entry.model->batch(),
+            entry.name, entry.version, 1e3 * entry.model->seconds(1), entry.model->batch(),
             1e3 * entry.model->bound()));
     }
 }
@@ -299,7 +300,7 @@ std::uint64_t Service::bytes_to_compute(const ServedModel& model, const Work& wo
             floats += std::uint64_t(tap->shape.count());
     floats *= std::uint64_t(work.images.shape()[0]);
     return 2 * (work.images.byte_size() + floats * sizeof(float)) +
-           (work.answer > 0 ? work.answer : kAnswer + kNumber * floats);
+           (work.answer > 0 ? work.answer : kAnswer + kNumber * floats) + work.left;
 }
 
 void Service::begin(const std::shared_ptr<Task>& task) {
@@ -335,7 +336,7 @@ void Service::begin(const std::shared_ptr<Task>& task) {
                              workers_.post(
                                  [this, task, shared] { finish(task, std::move(*shared)); }, true);
                          },
-                         std::move(prepared)});
+                         std::move(prepared), std::move(work.then)});
     } catch (...) {
         fail(task, std::current_exception(), false);
     }

@@ -45,6 +45,10 @@ struct Work {
     Tensor images;
     std::optional<double> timeout{};  // seconds, where it wants it sooner than the bound
     std::uint64_t answer = 0;         // bytes that format() gives; 0: little for each output
+    // Of Job (engine/batcher.h): what remains to be computed of an image, and bytes that it leaves.
+    std::function<void(const std::map<std::string, Tensor>& outputs, std::int64_t image)> then{};
+    std::uint64_t left = 0;
+    // Gets no outputs where there is `then`.
     std::function<Response(const std::map<std::string, Tensor>& outputs)> format;
 };
 
@@ -132,6 +136,7 @@ void add_protocol_routes(Service& service);    // /v2: health, metadata, infer
 void add_repository_routes(Service& service);  // /v2/repository
 void add_image_routes(Service& service);       // /classify, /embed
 void add_segment_routes(Service& service);     // /segment
+void add_detect_routes(Service& service);      // /detect
 void add_search_routes(Service& service);      // /search
 void add_insight_routes(Service& service);     // /metrics, /stats, /openapi.json, /
 

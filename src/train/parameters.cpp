@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cait/error.h"
 #include "train/torch/convert.h"
@@ -44,8 +45,24 @@ bool is_class_head(const ParamSpec& spec) {
            spec.role.kind == ParamRole::Kind::class_row;
 }
 
-bool is_trained(const ParamSpec& spec, const Graph& graph, const Recipe& recipe) {
+// Gains and shifts of the trunk's batch norms, by name.
+std::set<std::string> norms_of_trunk(const Graph& graph) {
+    std::set<std::string> names;
+    for (const Node& node : graph.nodes) {
+        if (!std::holds_alternative<op::BatchNorm>(node.op)) continue;
+        for (const std::size_t input : node.inputs) {
+            const auto* param = std::get_if<op::Param>(&graph.nodes[input].op);
+            if (param != nullptr && !is_above_blocks(graph.params[param->index], graph))
+                names.insert(graph.params[param->index].name);
+        }
+    }
+    return names;
+}
+
+bool is_trained(const ParamSpec& spec, const Graph& graph, const Recipe& recipe,
+                const std::set<std::string>& frozen) {
     if (!spec.trainable || spec.role.kind == ParamRole::Kind::statistic) return false;
+    if (frozen.contains(spec.name)) return false;
     if (!recipe.model.scales.empty() && spec.role.kind == ParamRole::Kind::residual_scale)
         return false;
     switch (recipe.train.tune) {
@@ -79,12 +96,14 @@ std::vector<TrainParam> make_parameters(const Graph& graph,
                                         const Recipe& recipe, at::Device device) {
     std::int64_t last = 0;
     for (const ParamSpec& spec : graph.params) last = std::max(last, spec.layer);
+    std::set<std::string> frozen;
+    if (recipe.train.frozen_norms) frozen = norms_of_trunk(graph);
     std::vector<TrainParam> params;
     params.reserve(graph.params.size());
     for (const ParamSpec& spec : graph.params) {
         TrainParam param{.name = spec.name,
                          .value = copy_of(spec, weights, device),
-                         .trained = is_trained(spec, graph, recipe),
+                         .trained = is_trained(spec, graph, recipe, frozen),
                          .statistic = spec.role.kind == ParamRole::Kind::statistic,
                          .prototypes = spec.role.kind == ParamRole::Kind::prototypes,
                          .decay = decays(spec, recipe.optim.decay_rule),

@@ -1,6 +1,7 @@
 #include "train/run_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -192,6 +193,18 @@ void note_rate(RunPlan& plan) {
             *facts.min_lr, recipe.optim.lr, recipe.optim.lr_batch, facts.lr, recipe.data.batch));
 }
 
+// A shorter run may end before its rate ever falls.
+void note_steps(RunPlan& plan) {
+    const SchedulePart& schedule = plan.schedule;
+    if (schedule.name != ScheduleKind::steps || schedule.steps_at.empty() ||
+        schedule.steps_at.back() < schedule.epochs)
+        return;
+    plan.notes.push_back(
+        fmt::format("schedule.steps_at={}: the run has {:g} epochs, so that the rate does not fall "
+                    "where these lie beyond",
+                    fmt::join(schedule.steps_at, ","), schedule.epochs));
+}
+
 void choose_length(RunPlan& plan) {
     const TrainPart& train = plan.recipe.train;
     plan.schedule = schedule_in_epochs(plan.recipe, std::int64_t(plan.steps_per_epoch));
@@ -286,9 +299,15 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
     std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
     note_neighbours(plan);
+    if (plan.data.val && plan.data.val->has_objects() && !plan.data.val->has_object_masks() &&
+        recipe.save.best.starts_with("mask_"))
+        throw UsageError(
+            fmt::format("save.best: expected a score of boxes, as {} has no masks, found {}",
+                        plan.data.val_text, recipe.save.best));
     if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
     fit_memory(plan, group);
     note_rate(plan);
+    note_steps(plan);
     return plan;
 }
 

@@ -29,7 +29,7 @@ std::vector<bool> classes_with_images(const Dataset& images) {
 
 // "12 of the 48 images, held out of every class by seed 0", where that is so.
 std::string holdout_text(const Holdout& parts, const Dataset& all, const Recipe& recipe) {
-    if (all.has_label_images())
+    if (all.has_label_images() || all.has_objects())
         return fmt::format("{} of the {} images, held out by seed {}", parts.held_out->size(),
                            all.size(), recipe.train.seed);
     const std::vector<bool> known = classes_with_images(all);
@@ -182,6 +182,17 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
                                   const Image& image, const LabelImage& labels,
                                   const SampleKey& key, std::span<float> out) mutable {
                 return transform.apply(image, labels, key, workspace, out);
+            }),
+            options);
+    if (asks_for(recipe.loss, &ObjectiveTerm::objects))
+        return std::make_unique<Loader>(
+            data.train, std::move(sampler),
+            FloatTransform([transform = DetectionTransform(detection_settings(
+                                recipe, size, preprocessing.mean, preprocessing.std)),
+                            workspace = DetectionWorkspace()](const Image& image,
+                                                              const SampleKey& key,
+                                                              std::span<float> out) mutable {
+                return transform.apply(image, key, workspace, out);
             }),
             options);
     if (recipe.views.name != ViewsKind::none)

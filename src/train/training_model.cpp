@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/catalogue.h"
+#include "models/task.h"
 #include "train/recipe/objective_rows.h"
 #include "weights/verify_weights.h"
 
@@ -71,13 +72,14 @@ SettingList head_settings(HeadConfig head) {
     return keys.values();
 }
 
-// The recipe's head for the classes of pixels. Where the preset or the file has one already, only
-// what the recipe changes is changed.
-HeadConfig dense_head(const Recipe& recipe, const HeadConfig& known, std::size_t classes) {
+// The recipe's head for the classes of pixels or objects. Where the preset or the file has one
+// already, only what the recipe changes is changed.
+HeadConfig head_for(const Recipe& recipe, const HeadConfig& known, std::size_t classes) {
     HeadConfig head = recipe.head;
     if (head.kind == HeadKind::linear) head.kind = HeadKind::linear_map;
     if (known.kind == head.kind) {
         HeadConfig defaults;
+        defaults.kind = head.kind;  // kinds have defaults of their own for keys that they share
         Settings wanted, usual, result;
         HeadConfig asked = head;
         head = known;
@@ -89,19 +91,19 @@ HeadConfig dense_head(const Recipe& recipe, const HeadConfig& known, std::size_t
         for (std::size_t i = 0; i < now.size(); ++i)
             if (now[i].second != before[i].second) result.set(now[i].first, now[i].second);
     }
-    head.dense.classes = std::int64_t(classes);
+    head.dense.classes = head.detection.classes = std::int64_t(classes);
     return head;
 }
 
-// A class for every pixel, on a fresh trunk or on that of a file, whose own pixels' classes are
-// taken over by name.
-Model segmenting_model(const Recipe& recipe, const Dataset& train, std::uint64_t seed) {
+// Classes of pixels or objects, on a fresh trunk or on that of a file, whose own classes of that
+// kind are taken over by name.
+Model model_with_own_classes(const Recipe& recipe, const Dataset& train, std::uint64_t seed) {
     const std::size_t classes = train.classes().size();
     SettingList settings = recipe.model.settings;
     Model model;
     if (recipe.model.weights.empty()) {
         const HeadConfig known = configure(recipe.model.name, settings).head;
-        for (const auto& setting : head_settings(dense_head(recipe, known, classes)))
+        for (const auto& setting : head_settings(head_for(recipe, known, classes)))
             settings.push_back(setting);
         model = Model::create(recipe.model.name, settings, seed);
     } else {
@@ -109,15 +111,14 @@ Model segmenting_model(const Recipe& recipe, const Dataset& train, std::uint64_t
         model = Model::load(
             recipe.model.weights, recipe.model.name, settings,
             {.prefer_ema = recipe.model.prefer_ema, .seed = seed, .allow_fresh_head = true});
-        if (model.spec().head.is_dense() && !model.classes().empty())
+        if (model.spec().head.has_own_classes() && !model.classes().empty())
             model = model.with_classes(train.classes(), seed);
-        model =
-            model.with_head(head_settings(dense_head(recipe, model.spec().head, classes)), seed);
+        model = model.with_head(head_settings(head_for(recipe, model.spec().head, classes)), seed);
     }
     if (!recipe.model.scales.empty()) take_scales(recipe, settings, model);
     model.set_classes(train.classes());
     Task task = task_of(recipe);
-    task.colours = train.colours();
+    if (task.name == kSegment) task.colours = train.colours();
     model.set_task(std::move(task));
     return model;
 }
@@ -125,8 +126,8 @@ Model segmenting_model(const Recipe& recipe, const Dataset& train, std::uint64_t
 }  // namespace
 
 Model training_model(const Recipe& recipe, const Dataset& train) {
-    if (asks_for(recipe.loss, &ObjectiveTerm::pixels))
-        return segmenting_model(recipe, train, std::uint64_t(recipe.train.seed));
+    if (recipe.head.has_own_classes() || asks_for(recipe.loss, &ObjectiveTerm::pixels))
+        return model_with_own_classes(recipe, train, std::uint64_t(recipe.train.seed));
     SettingList settings = recipe.model.settings;
     const auto classes = std::to_string(train.classes().size());
     for (const auto& [key, value] : settings)

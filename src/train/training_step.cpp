@@ -65,6 +65,19 @@ ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64
     return part;
 }
 
+// All that learns: the network and what the objective runs itself.
+Graph whole_graph(const Recipe& recipe, const ModelSpec& spec, const Objective& objective,
+                  ImageSize size) {
+    std::vector<std::string> taps = objective.taps();
+    std::ranges::copy(objective.own_taps(), std::back_inserter(taps));
+    return training_graph(recipe, spec, taps, size);
+}
+
+bool depends_on_size(const ParamSpec& param) {
+    return param.role.kind == ParamRole::Kind::position ||
+           param.role.kind == ParamRole::Kind::patch_mixing;
+}
+
 TorchTensors target_tensors(const Targets& targets, at::Device device) {
     TorchTensors tensors;
     for (const auto& [name, target] : targets) tensors.emplace(name, to_torch(target).to(device));
@@ -109,7 +122,9 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
         },
         size);
     const Graph& graph = network_->own().graph();
-    params_ = make_parameters(graph, model.weights(), recipe_, device_);
+    takes_any_size_ = std::ranges::none_of(graph.params, depends_on_size);
+    params_ = make_parameters(whole_graph(recipe, *spec, *objective_, size), model.weights(),
+                              recipe_, device_);
     by_name_ = cait::tensors_of(params_);
     std::vector<at::Tensor> trained;
     for (const TrainParam& param : params_) {
@@ -127,6 +142,7 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     EvaluateContext context;
     context.mode = mode_of(recipe_);
     context.frozen = recipe_.train.tune == Tune::head;
+    context.frozen_norms = recipe_.train.frozen_norms;
     context.precision = precision_of(recipe_.train.precision);
     context.quantize = recipe_.train.quantize == "int8";
     context.seed = std::uint64_t(recipe_.train.seed);
@@ -161,8 +177,10 @@ LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
 }
 
 std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
-    std::string found = first_bad_tensor(network_->own(), pixels_of(part.batch.views[0]), by_name_,
-                                         context_of(part, step));
+    const at::Tensor images = pixels_of(part.batch.views[0]);
+    const ImageSize size{images.size(2), images.size(3)};
+    std::string found = first_bad_tensor(
+        network_->at(size), images, network_->params_at(size, by_name_), context_of(part, step));
     if (found.empty()) found = objective_->first_bad(part.batch);
     return found.empty() ? "the loss" : found;
 }
@@ -184,6 +202,15 @@ ObjectiveBatch TrainingStep::tensors_of(Batch& batch) const {
     return whole;
 }
 
+void TrainingStep::cut(ObjectiveBatch& whole) const {
+    const ImageSize shown = objective_->shown();
+    if (!takes_any_size_ || shown.height == 0) return;
+    for (ObjectiveBatch::Views& views : whole.views)
+        views.pixels = views.pixels.narrow(2, 0, std::min(shown.height, views.pixels.size(2)))
+                           .narrow(3, 0, std::min(shown.width, views.pixels.size(3)))
+                           .contiguous();
+}
+
 void TrainingStep::average_parts(StepResult& result) {
     if (group_.world() == 1 || result.parts.empty()) return;
     std::vector<double> values;
@@ -197,8 +224,9 @@ void TrainingStep::average_parts(StepResult& result) {
 
 at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult& result) {
     const auto count = std::int64_t(batch.size);
-    const ObjectiveBatch whole = tensors_of(batch);
+    ObjectiveBatch whole = tensors_of(batch);
     objective_->before_batch(whole);
+    cut(whole);
     at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, hits, images
     // The last batch of an epoch may be smaller, and then its last part.
     const std::int64_t most = (count + parts_ - 1) / parts_;
@@ -244,6 +272,7 @@ void TrainingStep::rehearse(std::int64_t images) {
     for (auto& [name, tensor] : targets) tensor = Tensor::zeros(tensor.dtype(), tensor.shape());
     for (const TargetPtr& target : targets_) target->collate({}, targets);
     part.batch.targets = target_tensors(targets, device_);
+    objective_->put_fullest_targets(images, part.batch.targets);
     part.batch.keys = keys;
     for (const ViewGroup& group : views_)
         part.batch.views.push_back(

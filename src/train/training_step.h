@@ -76,6 +76,8 @@ private:
     std::string find_bad(const Part& part, std::uint64_t step);
     // What a batch has, whole.
     ObjectiveBatch tensors_of(Batch& batch) const;
+    // Leaves out what of its images nobody has to see.
+    void cut(ObjectiveBatch& whole) const;
     void average_parts(StepResult& result);
     // Loss and hits of this process's batch, with the gradients in the parameters.
     at::Tensor gradients(Batch& batch, std::uint64_t step, StepResult& result);
@@ -91,6 +93,7 @@ private:
     std::vector<TrainParam> params_;
     TorchTensors by_name_;
     std::vector<at::Tensor> statistics_;
+    bool takes_any_size_;  // no parameter depends on the size of the images
     std::shared_ptr<CpuMemory> memory_ = std::make_shared<CpuMemory>();
     std::uint64_t weights_version_ = 0;
     std::int64_t parts_ = 1;

@@ -7,6 +7,7 @@
 
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/evaluate_detections.h"
 #include "evaluate/evaluate_segments.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/scores.h"
@@ -51,13 +52,20 @@ MeasurePtr merged(const MeasurePtr& own, const Task& task, ProcessGroup& group) 
     return all;
 }
 
-// Windows of the model's own size over each image of this process's share.
-MeasurePtr validate_pixels(
-    const RunPlan& plan, const Executor& executor,
-    const std::function<void(std::size_t done, std::size_t total)>& progress) {
+using Progress = std::function<void(std::size_t done, std::size_t total)>;
+
+// Of the validation images, those that this process looks at.
+std::vector<std::size_t> share_of_images(const RunPlan& plan) {
     std::vector<std::size_t> share;
     for (std::size_t i = plan.place.rank; i < plan.data.val->size(); i += plan.place.world)
         share.push_back(i);
+    return share;
+}
+
+// Windows of the model's own size over each image of this process's share.
+MeasurePtr validate_pixels(const RunPlan& plan, const Executor& executor,
+                           const Progress& progress) {
+    const std::vector<std::size_t> share = share_of_images(plan);
     if (share.empty())
         return std::make_shared<SegmentationScores>(plan.data.train->classes().size());
     SegmentOptions options;
@@ -67,6 +75,20 @@ MeasurePtr validate_pixels(
     const DatasetPtr images = subset(plan.data.val, share);
     return evaluate_segments(
                segmenter, *images,
+               {.worst = 0, .progress = [&](std::size_t done) { progress(done, share.size()); }})
+        .scores;
+}
+
+// What is found in each image of this process's share, at the size that a test has.
+MeasurePtr validate_objects(const RunPlan& plan, const Executor& executor,
+                            const Progress& progress) {
+    const std::vector<std::size_t> share = share_of_images(plan);
+    const DetectNetwork network = DetectNetwork::of(plan.model);
+    if (share.empty()) return std::make_shared<DetectionScores>(network.classes, network.masks);
+    const ImageDetector detector(executor, network, DetectOptions(), plan.place.threads);
+    const DatasetPtr images = subset(plan.data.val, share);
+    return evaluate_detections(
+               detector, *images,
                {.worst = 0, .progress = [&](std::size_t done) { progress(done, share.size()); }})
         .scores;
 }
@@ -91,6 +113,8 @@ MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGro
             neighbour_judging(plan.recipe, plan.place.threads, progress), group));
     if (asks_for(plan.recipe.loss, &ObjectiveTerm::pixels))
         return merged(validate_pixels(plan, *executor, progress), plan.model.task(), group);
+    if (asks_for(plan.recipe.loss, &ObjectiveTerm::objects))
+        return merged(validate_objects(plan, *executor, progress), plan.model.task(), group);
     const auto loader = evaluation_loader(plan.data.val, plan.model.preprocessing(), plan.size,
                                           {.batch = std::size_t(plan.recipe.data.val_batch),
                                            .threads = plan.place.threads,

@@ -27,6 +27,9 @@ public:
     // Of the size that the parameters are for.
     const TorchExecutor& own() const { return own_.executor; }
 
+    // Of another one, for parameters as params_at() has them.
+    const TorchExecutor& at(ImageSize size) { return entry(size).executor; }
+
     // The parameters as the graph of that size takes them. Only positions differ; their gradient
     // flows back to those of `params`.
     TorchTensors params_at(ImageSize size, const TorchTensors& params);

@@ -28,8 +28,9 @@ std::vector<std::int64_t> squeezed(std::span<const std::int64_t> extents) {
 }
 
 // The same layer for another number of classes.
-bool other_class_count(const Shape& expected, const Shape& found) {
-    if (expected.rank() == 0 || found.rank() == 0) return false;
+bool other_class_count(const ExpectedTensor& wanted, const Shape& found) {
+    const Shape& expected = wanted.shape;
+    if (expected.rank() == 0 || found.rank() == 0 || !wanted.classes_of(found[0])) return false;
     const auto tail = [](const Shape& shape) {
         return squeezed(std::span(shape.extents()).subspan(1));
     };
@@ -155,8 +156,9 @@ private:
         } else if (same_but_ones(wanted.shape, found.shape())) {
             keep(wanted, convert(found, DType::f32));
         } else if (wanted.kind == ExpectedTensor::Kind::class_axis0 &&
-                   other_class_count(wanted.shape, found.shape())) {
-            replace(wanted, wanted.name, found.shape()[0], wanted.shape[0]);
+                   other_class_count(wanted, found.shape())) {
+            replace(wanted, wanted.name, *wanted.classes_of(found.shape()[0]),
+                    *wanted.classes_of(wanted.shape[0]));
         } else if (wanted.kind == ExpectedTensor::Kind::class_tokens &&
                    same_but_ones({wanted.shape[-1]}, found.shape())) {
             keep(wanted, repeated(convert(found, DType::f32), wanted.shape));
@@ -215,8 +217,8 @@ private:
 
     void make_head(const ExpectedTensor& wanted) {
         result_.fresh.push_back(wanted.name);
-        note_fresh(fmt::format("{} rebuilt for {} classes: the file has none",
-                               head_of(wanted.name), wanted.shape[0]));
+        note_fresh(fmt::format("{} rebuilt for {} classes: the file has none", head_of(wanted.name),
+                               wanted.shape[0]));
     }
 
     static std::string head_of(const std::string& name) { return name.substr(0, name.rfind('.')); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 namespace cait {
 
 struct ExpectedTensor {
-    // class_axis0: the first axis is the number of classes. position: the shape is
+    // class_axis0: the first axis is that of the classes. position: the shape is
     // [1, prefix + h*w, D], or [1, h, w, D] without prefix tokens. patch_mixing: a matrix
     // [outputs, inputs] or a bias [outputs], where each axis is h*w or has nothing to do with it.
     // class_tokens: [1, classes, D], for which a file's only token is repeated. class_row: a file
@@ -45,6 +46,16 @@ struct ExpectedTensor {
     std::string stacked{};  // of a class row, and its number among `rows`
     std::int64_t row = 0, rows = 0;
     bool required = true;
+    // Of class_axis0: rows for each class, and those of the background before or behind them.
+    std::int64_t rows_per_class = 1, background_rows = 0;
+    bool background_first = false;
+
+    // How many classes so many rows are for; none where that comes out uneven.
+    std::optional<std::int64_t> classes_of(std::int64_t all_rows) const {
+        const std::int64_t own = all_rows - background_rows;
+        if (own < 0 || own % rows_per_class != 0) return std::nullopt;
+        return own / rows_per_class;
+    }
 };
 
 struct MatchOptions {
@@ -57,9 +68,9 @@ struct Matched {
     // float32, official names; mapped where possible. Those that the file keeps as int8 stay so,
     // with their scales beside them as NAME_scale.
     std::map<std::string, Tensor> tensors;
-    std::vector<std::string> fresh;         // class heads that have to be initialised anew
-    std::string why_fresh{};                // the first note about one of them
-    std::vector<std::string> notes;         // what was adapted, one line each
+    std::vector<std::string> fresh;  // class heads that have to be initialised anew
+    std::string why_fresh{};         // the first note about one of them
+    std::vector<std::string> notes;  // what was adapted, one line each
 };
 
 // Whether they differ only by extents of 1, which carry no information: (1, 1, D) and (D).

@@ -93,10 +93,12 @@ void unwrap_backbone(WeightFile& file) {
     constexpr std::array kProjections{"head.mlp."sv, "head.last_layer."sv, "dino_head."sv,
                                       "ibot_head."sv};
     constexpr std::array kParts{kBackbone, "head."sv, "dino_head."sv, "ibot_head."sv};
-    // mmseg's segmentation models; a neck alone is anybody's.
-    constexpr std::array kDenseParts{"decode_head."sv, "auxiliary_head."sv, "neck."sv};
-    const bool is_dense = std::ranges::any_of(
-        file.tensors, [&](const NamedTensor& t) { return t.name.starts_with(kDenseParts[0]); });
+    // The segmentation models of mmseg and the detectors of mmdetection; a neck alone is anybody's.
+    constexpr std::array kDenseParts{"decode_head."sv, "roi_head."sv, "auxiliary_head."sv,
+                                     "rpn_head."sv, "neck."sv};
+    const bool is_dense = std::ranges::any_of(file.tensors, [&](const NamedTensor& t) {
+        return t.name.starts_with(kDenseParts[0]) || t.name.starts_with(kDenseParts[1]);
+    });
     std::unordered_set<std::string_view> inner;
     for (const NamedTensor& t : file.tensors) {
         if (!starts_with_any(t, kParts) && !(is_dense && starts_with_any(t, kDenseParts))) return;

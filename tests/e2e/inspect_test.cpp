@@ -5,6 +5,7 @@
 
 #include "cait/model.h"
 #include "e2e/tiny_models.h"
+#include "support/tiny_detector.h"
 
 namespace cait::e2e {
 namespace {
@@ -38,6 +39,22 @@ protected:
         return path("best.safetensors");
     }
 };
+
+TEST_F(Inspect, ToldOfDetectorsAreBothStages) {
+    const std::string file = path("detector.safetensors");
+    test::tiny_detector().save(file);
+    const Finished run = cait({"inspect", file});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, AllOf(HasSubstr("head.kind mask_rcnn (preset: none)"),
+                               HasSubstr("3: circle, square, star")));
+    const auto json = nlohmann::json::parse(cait({"inspect", file, "--json"}).out);
+    EXPECT_EQ(json["classes"], 3);
+    const Finished graph = cait({"inspect", "--graph", file});
+    ASSERT_EQ(graph.status, 0) << graph.err;
+    for (const char* text : {"box_regions", "mask_regions", "rpn_head", "anchor_deltas.4"})
+        EXPECT_THAT(graph.out, HasSubstr(text));
+    EXPECT_EQ(cait({"inspect", "--graph", "--fused", file, "--tap", "mask_logits"}).status, 0);
+}
 
 TEST_F(Inspect, BeginsWithWhoTheModelIs) {
     const std::string file = trained();

@@ -49,6 +49,23 @@ TEST(Models, DocumentationHasEveryModelAndItsFigures) {
     }
 }
 
+TEST(Models, DetectorsHaveTheirAveragePrecision) {
+    const auto models = nlohmann::json::parse(cait({"models", "mask_rcnn", "--json"}).out);
+    ASSERT_EQ(models.size(), 4U);
+    for (const auto& model : models) {
+        if (model["name"] != "patchconvnet_s60_mask_rcnn") continue;
+        EXPECT_EQ(model["box_ap"], 46.4);
+        EXPECT_EQ(model["box_ap75"], 50.8);
+        EXPECT_EQ(model["mask_ap"], 41.3);
+        EXPECT_EQ(model["mask_ap50"], 64.8);
+        EXPECT_TRUE(model["top1"].is_null());
+        EXPECT_EQ(model["image_size"], (std::vector<int>{800, 1344}));
+    }
+    const Finished table = cait({"models", "maskrcnn_resnet50_fpn"});
+    for (const char* text : {"box AP", "37.9", "34.6", "1000 regions"})
+        EXPECT_THAT(table.out, HasSubstr(text));
+}
+
 TEST(Models, FilterAndSettingsChangeTheTable) {
     const Finished run = cait({"models", "cait_xxs24_224", "--set", "model.image_size=192x256"});
     ASSERT_EQ(run.status, 0) << run.err;

@@ -1,6 +1,6 @@
 """The page of `cait serve` in a real browser: Debian's Chromium, driven by Playwright.
-Usage: page_checks.py CAIT MODEL MODEL --vectors FILE --pictures FOLDER [--shots FOLDER]. Says what failed and exits
-with 1, with 77 where the browser or Playwright is missing."""
+Usage: page_checks.py CAIT MODEL MODEL --segmenter FILE --detector FILE --vectors FILE --pictures FOLDER
+[--shots FOLDER]. Says what failed and exits with 1, with 77 where the browser or Playwright is missing."""
 import argparse
 import base64
 import re
@@ -49,15 +49,16 @@ class Server:
         self.process.wait(30)
 
 
-def png(side: int = 96, colour: Callable[[int, int], list[int]] | None = None) -> bytes:
+def png(side: int = 96, colour: Callable[[int, int], list[int]] | None = None, height: int = 0) -> bytes:
     """By a function of x and y, or a light square on a dark ground."""
+    height = height or side
     colour = colour or (lambda x, y: [220, 200, 60] if side // 4 < x < side // 2 < y else [30, 50, 80])
-    rows = b"".join(b"\0" + b"".join(bytes(colour(x, y)) for x in range(side)) for y in range(side))
+    rows = b"".join(b"\0" + b"".join(bytes(colour(x, y)) for x in range(side)) for y in range(height))
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", side, height, 8, 2, 0, 0, 0)
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
@@ -254,6 +255,161 @@ def check_narrow(page: Page) -> None:
     assert wide <= 320, f"the page is {wide} pixels wide on a screen of 320"
 
 
+def noise(x: int, y: int) -> list[int]:
+    return [(97 * (x // 9) + 31 * (y // 7)) % 256, (x * y) % 256, (5 * x + 11 * (y // 5) ** 2) % 256]
+
+
+def choose(page: Page, task: str) -> None:
+    """The model for it, which has its name, and a picture that is wider than high."""
+    page.locator(".panel select").select_option(task)
+    upload(page, png(120, noise, 80), "wide.png")
+    expect(page.locator("#status")).not_to_have_text(re.compile("Looking|^$"), timeout=PATIENCE)
+    expect(page.locator("#status")).to_contain_text(task)
+    expect(page.locator(".panel canvas")).to_have_attribute("aria-label", re.compile("answer: "), timeout=PATIENCE)
+
+
+def places(page: Page) -> list:
+    """Where the parts of a panel stand, and how large they are."""
+    return page.evaluate("""() => [...document.querySelectorAll(".panel canvas, .panel figcaption, .panel .views, .panel .answers")]
+        .map(one => one.getBoundingClientRect()).map(box => [box.left, box.top, box.width, box.height].map(Math.round))""")
+
+
+def wait_for_other_pixels(page: Page, than: str) -> str:
+    page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() !== old", arg=than)
+    return pixels(page)
+
+
+def point_at(page: Page, across: float, down: float) -> str:
+    """A place of the canvas, as shares of its box; what the caption says then."""
+    box = page.locator(".panel canvas").bounding_box()
+    page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+    return page.locator(".panel figcaption").inner_text()
+
+
+def check_segments(page: Page) -> None:
+    before = places(page)[0]
+    choose(page, "segment")
+    assert places(page)[0] == before, "the image's place has moved"
+    shown = page.evaluate("() => [document.querySelector('.panel canvas')].map(one => [one.width, one.height])[0]")
+    assert abs(shown[0] / shown[1] - 1.5) < 0.01, f"the image is shown as {shown}"
+    for kind, visible in (("classes", True), ("image", True), ("heat", False), ("objects", False)):
+        expect(page.locator(f".panel input[value={kind}]")).to_be_visible(visible=visible)
+    scores = [float(bar.get_attribute("value")) for bar in page.locator(".answers progress").all()]
+    assert scores == sorted(scores, reverse=True) and 0.999 < sum(scores) < 1.001, scores
+    names = page.locator(".answers .words span:first-child").all_inner_texts()
+    expect(page.locator(".answers .swatch")).to_have_count(len(scores))
+    assert point_at(page, 0.5, 0.5) in names, "the caption does not name the class under the pointer"
+    assert "Point at" in point_at(page, 0.5, 0.02), "beside the image there is no class"
+    classes = pixels(page)
+    page.locator(".panel input[value=image]").check()
+    wait_for_other_pixels(page, classes)
+
+
+def check_detections(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/detect" in request.url else None)
+    before = places(page)[0]
+    choose(page, "detect")
+    slider, buttons = page.locator(".panel .threshold"), page.locator(".objects li:not([hidden]) button")
+    slider.focus()
+    page.keyboard.press("Home")  # everything
+    count = buttons.count()
+    assert count >= 2, f"the model finds {count} objects"
+    assert places(page)[0] == before, "the image's place has moved"
+    for kind, visible in (("objects", True), ("image", True), ("heat", False), ("classes", False)):
+        expect(page.locator(f".panel input[value={kind}]")).to_be_visible(visible=visible)
+    scores = [float(bar.get_attribute("value")) for bar in page.locator(".objects progress").all()]
+    assert scores == sorted(scores, reverse=True) and scores[-1] >= 0.05, scores
+
+    # The slider filters what is there: nothing is asked again, and nothing moves.
+    everything, stands = pixels(page), places(page)
+    middle = round((scores[0] + scores[-1]) / 2, 2)
+    slider.fill(str(middle))
+    left = sum(score >= middle for score in scores)
+    expect(buttons).to_have_count(left)
+    assert sum(int(text.split()[-1]) for text in page.locator(".legend li").all_inner_texts()) == left
+    assert places(page) == stands, "the slider moves the page"
+    wait_for_other_pixels(page, everything)
+    slider.fill("0.05")
+    page.wait_for_function("old => document.querySelector('.panel canvas').toDataURL() === old", arg=everything)
+    assert len(asked) == 1, asked
+
+    # By keyboard: each object in turn, in the image and in words.
+    slider.focus()
+    page.keyboard.press("Tab")
+    expect(buttons.first).to_be_focused()
+    expect(page.locator(".panel figcaption")).to_contain_text("%")
+    first = wait_for_other_pixels(page, everything)
+    page.keyboard.press("ArrowDown")
+    expect(buttons.nth(1)).to_be_focused()
+    wait_for_other_pixels(page, first)
+    page.keyboard.press("End")
+    expect(buttons.last).to_be_focused()
+    assert places(page) == stands, "the focus moves the page"
+    check_accessible(page)
+    page.keyboard.press("Tab")  # one step leaves the list
+    expect(page.locator(".objects button:focus")).to_have_count(0)
+
+    # By pointer: what is under it is named, and marked in the list.
+    said = [(point_at(page, x / 12, y / 12), page.locator(".objects .chosen").count())
+            for x in range(1, 12) for y in range(3, 10)]
+    assert any("%" in words for words, _ in said), "no object is named under the pointer"
+    assert all(("%" in words) == (chosen == 1) for words, chosen in said), said
+    assert "Point at" in point_at(page, 0.5, 0.02), "beside the image there is nothing"
+    found = pixels(page)
+    page.locator(".panel input[value=image]").check()
+    wait_for_other_pixels(page, found)
+
+
+def check_masks(page: Page) -> None:
+    """What the page reads out of COCO's text is what the server draws of the mask."""
+    found = page.evaluate(COMPARE_MASKS, list(png(120, noise, 80)))
+    assert len(found) >= 2 and any(0 < inside < pixels for inside, pixels, _ in found), found
+    assert all(differing == 0 for _, _, differing in found), found
+
+
+# For each object: pixels inside its mask, of its box, and those that differ between the two.
+COMPARE_MASKS = """async photo => {
+    const { runsOf } = await import("/detections.js");
+    const body = new Uint8Array(photo);
+    const told = await (await fetch("detect?model=detect&threshold=0.05&masks=png", {method: "POST", body})).json();
+    return Promise.all(told.objects.map(async ({ mask, png, box }) => {
+        const [high, wide] = mask.size, pixels = new Uint8Array(high * wide);
+        let place = 0;
+        runsOf(mask.counts).forEach((run, i) => { pixels.fill(i % 2, place, place += run); });
+        const picture = new Image();
+        picture.src = png;
+        await picture.decode();
+        const [width, height] = [picture.naturalWidth, picture.naturalHeight];
+        const context = new OffscreenCanvas(width, height).getContext("2d");
+        context.drawImage(picture, 0, 0);
+        const drawn = context.getImageData(0, 0, width, height).data;
+        let inside = 0, differing = 0;
+        for (let x = 0; x < width; ++x)
+            for (let y = 0; y < height; ++y) {
+                const is = pixels[(Math.floor(box[0]) + x) * high + Math.floor(box[1]) + y];
+                inside += is;
+                if (drawn[4 * (y * width + x)] !== 255 * is) ++differing;
+            }
+        return [inside, width * height, differing];
+    }));
+}"""
+
+
+def check_dense_beside(page: Page) -> None:
+    """Two kinds of models beside each other, and from one to the next in the same panel."""
+    page.locator("#compare").check()
+    upload(page, png(120, noise, 80))
+    expect_answers(page, 2)
+    for task in ("detect", "segment"):
+        page.locator(".panel select").nth(1).select_option(task)
+        expect(page.locator(".panel canvas").nth(1)).to_have_attribute("aria-label", re.compile(f", {task}, answer: "), timeout=PATIENCE)
+    expect(page.locator(".panel .legend").nth(1)).to_be_hidden()
+    expect(page.locator(".panel input[value=heat]").nth(0)).to_be_visible()
+    page.locator(".panel select").nth(1).select_option(index=1)
+    expect(page.locator(".panel input[value=heat]").nth(1)).to_be_visible(timeout=PATIENCE)
+
+
 def check_live(page: Page) -> None:
     upload(page, png())
     expect_answers(page)
@@ -269,11 +425,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("cait")
     parser.add_argument("models", nargs=2)
+    parser.add_argument("--segmenter", required=True, help="a model that segments")
+    parser.add_argument("--detector", required=True, help="a model that finds objects in any image")
     parser.add_argument("--vectors", required=True, help="an index, for similar images")
     parser.add_argument("--pictures", required=True, help="folder of its images, of which one is missing")
     parser.add_argument("--shots", type=Path, help="where to put a picture of every check")
     options = parser.parse_args()
-    server = Server([options.cait, "serve", *options.models,
+    server = Server([options.cait, "serve", *options.models, "segment=" + options.segmenter, "detect=" + options.detector,
                      "--index", options.vectors, "--pictures", options.pictures])
     address = server.start()
     with tempfile.NamedTemporaryFile("w") as secret:
@@ -284,6 +442,7 @@ def main() -> int:
     checks = {"upload": check_upload, "paste": check_paste, "drop": check_drop, "sliders": check_sliders,
               "attend": lambda page: check_drawn_as_by_attend(page, options.cait, options.models[0]),
               "compare": check_compare, "broken": check_broken, "sample": check_sample,
+              "segments": check_segments, "detections": check_detections, "masks": check_masks, "beside": check_dense_beside,
               "similar": check_similar, "narrow": check_narrow,
               "token": lambda page: check_token(page, guarded_address), "live": check_live, "away": lambda page: check_server_away(page, server)}
     failed = 0

@@ -6,6 +6,7 @@
 
 #include "e2e/served.h"
 #include "support/source_path.h"
+#include "support/tiny_detector.h"
 
 namespace cait::e2e {
 namespace {
@@ -26,6 +27,18 @@ protected:
 TEST_F(Page, WorksInABrowser) {
     save("a.safetensors", "cait_xxs24_224", {{"depth", "2"}, {"class_layers", "2"}});
     save("b.safetensors", "cait_xxs36_224", {{"depth", "1"}, {"class_layers", "3"}});
+    Model segmenter = Model::create("deit_tiny_patch16_224",
+                                    {{"image_size", "32"},
+                                     {"patch", "8"},
+                                     {"dim", "16"},
+                                     {"depth", "2"},
+                                     {"heads", "2"},
+                                     {"classes", "0"}},
+                                    3)
+                          .with_head({{"head.kind", "linear_map"}, {"head.classes", "3"}}, 5);
+    segmenter.set_classes({"road", "sky", "car"});
+    segmenter.save(path("c.safetensors"));
+    test::tiny_detector().save(path("d.safetensors"));
     for (int i = 0; i < 4; ++i)
         data_test::put(folder_ / "photos" / (std::to_string(i) + ".png"),
                        data_test::png(data_test::numbered_image(60 * i, 90, 60)));
@@ -40,8 +53,9 @@ TEST_F(Page, WorksInABrowser) {
     // by_shell() hands the program over as the first word.
     const Finished run =
         by_shell(fmt::format("'{}' -B '{}' \"$@\" 2>&1", python ? python : "python3", checks),
-                 {path("a.safetensors"), path("b.safetensors"), "--vectors", path("x.safetensors"),
-                  "--pictures", path("photos")});
+                 {path("a.safetensors"), path("b.safetensors"), "--segmenter",
+                  path("c.safetensors"), "--detector", path("d.safetensors"), "--vectors",
+                  path("x.safetensors"), "--pictures", path("photos")});
     if (run.status == 77) GTEST_SKIP() << run.out;
     EXPECT_EQ(run.status, 0) << run.out;
 }

@@ -74,8 +74,7 @@ TEST_F(ServeAgrees, ThePageShowsTheLayerThatAttendDraws) {
         const json attention = classify("?attention=1").json()["attention"];
         EXPECT_EQ(attention["layers"].size(), layers) << name;
         EXPECT_EQ(attention["usual"], usual) << name;
-        const json maps =
-            said({"attend", "--weights", file, path("a.png")})["models"][0]["maps"];
+        const json maps = said({"attend", "--weights", file, path("a.png")})["models"][0]["maps"];
         ASSERT_FALSE(maps.empty());
         EXPECT_EQ(maps[0]["layer"], usual) << name;
         stop();

@@ -31,7 +31,7 @@ TEST_F(TrainMemory, ASmallAddressSpaceEndsItAndNeverHangs) {
 TEST_F(TrainMemory, TheTrialBeforeARunPrintsNothing) {
     if (kSanitized) GTEST_SKIP() << "sanitizers need terabytes of address space";
     const Finished run =
-        by_shell("ulimit -v 64000000; exec \"$@\"", {program(), "train", "--resume", path("none")});
+        by_shell("ulimit -v 64000000; exec \"$@\"", {"train", "--resume", path("none")});
     EXPECT_EQ(run.status, 1);
     EXPECT_EQ(run.out, "");
     EXPECT_THAT(run.err, testing::HasSubstr("none"));

@@ -49,7 +49,7 @@ inline std::vector<SmallPreset> small_presets() {
     std::vector<SmallPreset> presets;
     for (const Family& family : families())
         for (const Preset& preset : family.presets) {
-            if (preset.head.is_dense()) continue;  // these need images of more than two patches
+            if (preset.head.has_own_classes()) continue;  // these need more than two patches
             SmallPreset small{family.name, preset.name, {}, "24x32"};
             const auto found = shrink.find(family.name);
             if (found != shrink.end()) small.settings = found->second;

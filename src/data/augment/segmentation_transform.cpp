@@ -6,18 +6,12 @@
 #include <array>
 
 #include "cait/error.h"
+#include "data/augment/photometric_distortion.h"
 #include "data/random.h"
-#include "image/ops/photometric.h"
 
 namespace cait {
 
 namespace {
-
-// Of PhotoMetricDistortion: each step comes with a chance of a half.
-constexpr double kChance = 0.5;
-constexpr double kBrightness = 32;
-constexpr Interval kFactors{0.5, 1.5};
-constexpr int kHue = 18;  // of 180
 
 RandomStream stream_of(const SampleKey& key, AugmentStream part) {
     return key.stream(std::uint64_t(part));
@@ -30,13 +24,6 @@ Rectangle draw_part(const Extent& whole, const SegmentationSettings& settings,
     const std::int64_t top = choose(random, whole.height - height + 1);
     const std::int64_t left = choose(random, whole.width - width + 1);
     return {left, top, width, height};
-}
-
-Box box_in_image(const Extent& image, const ScaledPart& scaled) {
-    const double x = double(image.width) / double(scaled.whole.width);
-    const double y = double(image.height) / double(scaled.whole.height);
-    const Box part = box_of(scaled.part);
-    return {part.left * x, part.top * y, part.right * x, part.bottom * y};
 }
 
 }  // namespace
@@ -57,16 +44,6 @@ void SegmentationSettings::check() const {
         fail(fmt::format("largest_class: expected above 0 to 1, found {}", largest_class));
     if (!(flip >= 0 && flip <= 1))
         fail(fmt::format("flip: expected a probability from 0 to 1, found {}", flip));
-}
-
-Extent fitting(const Extent& image, std::int64_t long_side, std::int64_t short_side) {
-    const double scale = std::min(
-        double(std::max(long_side, short_side)) / double(std::max(image.width, image.height)),
-        double(std::min(long_side, short_side)) / double(std::min(image.width, image.height)));
-    const auto rounded = [scale](std::int64_t side) {
-        return std::max<std::int64_t>(1, std::int64_t(double(side) * scale + 0.5));
-    };
-    return {rounded(image.width), rounded(image.height)};
 }
 
 SegmentationTransform::SegmentationTransform(const SegmentationSettings& settings)
@@ -120,33 +97,11 @@ Geometry SegmentationTransform::draw(const Extent& image, const LabelImage& labe
             .scaled = scaled};
 }
 
-void SegmentationTransform::change_colours(Image& image, const SampleKey& key) const {
-    RandomStream random = stream_of(key, AugmentStream::jitter);
-    const auto change_contrast = [&] {
-        if (chance(random, kChance))
-            scale_values(image, uniform(random, kFactors.low, kFactors.high), 0);
-    };
-    if (chance(random, kChance)) scale_values(image, 1, uniform(random, -kBrightness, kBrightness));
-    const bool contrast_first = chance(random, kChance);
-    if (contrast_first) change_contrast();
-    if (chance(random, kChance))
-        scale_saturation(image, uniform(random, kFactors.low, kFactors.high));
-    if (chance(random, kChance)) turn_hue(image, int(choose(random, 2 * kHue)) - kHue);
-    if (!contrast_first) change_contrast();
-}
-
 const Image& SegmentationTransform::augment(const Image& image, const Geometry& geometry,
                                             const SampleKey& key,
                                             SegmentationWorkspace& workspace) const {
-    const auto& [whole, part] = *geometry.scaled;
-    const ResizeTarget target{whole.width, whole.height, part.left,
-                              part.top,    part.width,   part.height};
-    if (settings_.filter)
-        resize(image, target, *settings_.filter, geometry.mirrored, workspace.image,
-               workspace.resize);
-    else
-        resize_bilinear(image, target, geometry.mirrored, workspace.image, workspace.bilinear);
-    if (settings_.photometric && image.channels == 3) change_colours(workspace.image, key);
+    cut_scaled_part(image, geometry, settings_.filter, workspace);
+    if (settings_.photometric && image.channels == 3) distort_colours(workspace.image, key);
     return workspace.image;
 }
 
@@ -154,19 +109,8 @@ Geometry SegmentationTransform::apply(const Image& image, const LabelImage& labe
                                       const SampleKey& key, SegmentationWorkspace& workspace,
                                       std::span<float> out) const {
     const Geometry geometry = draw({image.width, image.height}, labels, key, workspace);
-    const Image& part = augment(image, geometry, key, workspace);
-    if (part.width == settings_.width && part.height == settings_.height) {
-        normaliser_.apply(part, out);
-        return geometry;
-    }
-    const std::int64_t channels = std::int64_t(out.size()) / (settings_.width * settings_.height);
-    workspace.planes.resize(std::size_t(channels * part.width * part.height));
-    normaliser_.apply(part, workspace.planes);
-    std::ranges::fill(out, 0.0F);
-    for (std::int64_t c = 0; c < channels; ++c)
-        for (std::int64_t y = 0; y < part.height; ++y)
-            std::copy_n(workspace.planes.data() + (c * part.height + y) * part.width, part.width,
-                        out.data() + (c * settings_.height + y) * settings_.width);
+    augment(image, geometry, key, workspace);
+    write_padded(normaliser_, {settings_.width, settings_.height}, workspace, out);
     return geometry;
 }
 

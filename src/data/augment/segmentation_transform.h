@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "data/augment/random_crop.h"
+#include "data/augment/scaled_part.h"
 #include "data/geometry.h"
 #include "data/label_image.h"
 #include "data/sampler.h"
 #include "image/image.h"
 #include "image/normalise.h"
-#include "image/ops/bilinear.h"
-#include "image/ops/resize.h"
 
 namespace cait {
 
@@ -39,16 +38,9 @@ struct SegmentationSettings {
 };
 
 // Memory that one thread's transforms share; after the first images none is allocated.
-struct SegmentationWorkspace {
-    Image image;
-    BilinearWorkspace bilinear;
-    ResizeWorkspace resize;
+struct SegmentationWorkspace : ScaledPartWorkspace {
     std::vector<std::int32_t> across, down;
-    std::vector<float> planes;
 };
-
-// The size of an image that is to fit into a longer and a shorter side, as mmcv rounds it.
-Extent fitting(const Extent& image, std::int64_t long_side, std::int64_t short_side);
 
 class SegmentationTransform {
 public:
@@ -72,7 +64,6 @@ public:
 private:
     bool is_varied(const LabelImage& labels, const ScaledPart& part,
                    SegmentationWorkspace& workspace) const;
-    void change_colours(Image& image, const SampleKey& key) const;
 
     SegmentationSettings settings_;
     Normaliser normaliser_;

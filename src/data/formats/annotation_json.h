@@ -7,23 +7,38 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cait {
 
+// "segmentation" as it is written: a list of polygons, x and y in turn, or the lengths of runs as
+// numbers or as one text, with the size [height, width] that they fill.
+struct AnnotationShape {
+    std::vector<std::vector<double>> polygons;
+    std::vector<double> counts, size;
+    std::string text;
+};
+
 struct AnnotationEntry {
     std::string section;                                      // the list that it is in
     std::int64_t id = -1, image_id = -1, category_id = -1;    // -1: it has none
     std::map<std::string, std::string, std::less<>> texts{};  // of the keys that were asked for
+    std::map<std::string, std::vector<double>, std::less<>> numbers{};  // the same
+    AnnotationShape shape{};
 
     std::string text(std::string_view key) const;  // empty: it has none
+    // One number, or a list of them; empty: it has none.
+    std::span<const double> values(std::string_view key) const;
 };
 
 struct AnnotationOptions {
-    std::vector<std::string_view> texts;  // keys whose texts are wanted
-    std::string_view bare_list{};         // section of a document that is one list; empty: none
+    std::vector<std::string_view> texts;      // keys whose texts are wanted
+    std::string_view bare_list{};             // section of a document that is one list; empty: none
+    std::vector<std::string_view> numbers{};  // keys whose numbers are wanted; true counts as 1
+    std::string_view shape{};                 // the key of AnnotationShape; empty: none is read
 };
 
 std::string read_annotation_file(const std::filesystem::path& path);

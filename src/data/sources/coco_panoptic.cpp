@@ -8,6 +8,7 @@
 
 #include "base/display_name.h"
 #include "cait/error.h"
+#include "data/below_folder.h"
 #include "data/data_source.h"
 #include "data/label_files.h"
 #include "system/counted_memory.h"
@@ -181,12 +182,6 @@ LabelImage read_panoptic(std::span<const std::byte> bytes, const std::string& na
     return labels;
 }
 
-bool is_below(const std::string& name) {
-    const fs::path path = name;
-    return !path.is_absolute() &&
-           std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
-}
-
 DatasetPtr open_coco_panoptic(const DatasetUri& uri, Split) {
     constexpr std::size_t kLargestJson = std::size_t{1} << 32;
     const std::string text = read_text(uri.path, kLargestJson);
@@ -207,7 +202,7 @@ DatasetPtr open_coco_panoptic(const DatasetUri& uri, Split) {
     take_categories(lists.categories, uri.path, files, categories);
     auto segments = std::make_shared<std::vector<std::unordered_map<std::int64_t, std::uint8_t>>>();
     for (const PanopticImage& image : lists.images) {
-        if (!is_below(image.file))
+        if (!is_below_folder(image.file))
             throw Error(
                 fmt::format("{}: annotations: expected a file_name below the folder, found "
                             "{}",

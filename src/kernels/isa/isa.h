@@ -40,6 +40,7 @@ void multiply_add(const float* x, const float* scale, const float* shift, Index 
 void depthwise(const DepthwiseArgs& args);
 void pool(const PoolArgs& args);
 void resize(const ResizeArgs& args);
+void roi_grid(const RoiGridArgs& args);
 void outlook(const OutlookArgs& args);
 void add(const float* x, Index count, float* y);
 void add_columns(const Rows& x, Index rows, Index columns, float* sums);
@@ -53,6 +54,7 @@ void mix_heads_backward(const MixArgs& args, const float* input, const float* d_
                         float* d_weight, float* d_bias);
 void residual_backward(const float* dy, const float* branch, const float* scale, float factor,
                        Index rows, Index dim, float* d_branch, float* d_scale);
+void roi_grid_backward(const RoiGridBackwardArgs& args);
 
 double multiply_adds(Index rounds, float* sink);
 

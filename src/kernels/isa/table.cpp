@@ -39,11 +39,12 @@ constexpr KernelTable make_table(const char* name) {
         .depthwise = isa::depthwise,
         .pool = isa::pool,
         .resize = isa::resize,
+        .roi_grid = isa::roi_grid,
         .outlook = isa::outlook,
         .add = isa::add,
         .add_columns = isa::add_columns,
         .train = {isa::layer_norm_backward, isa::gelu_backward, isa::softmax_backward,
-                  isa::mix_heads_backward, isa::residual_backward},
+                  isa::mix_heads_backward, isa::residual_backward, isa::roi_grid_backward},
         .width = isa::kWidth,
         .multiply_adds = isa::multiply_adds,
     };

@@ -65,6 +65,13 @@ export function segment(model, file) {
   return ask(`segment?${query}`, { method: "POST", body: file });
 }
 
+// {width, height, objects: [{label, index, score, box, colour, mask}]}, the likeliest first: all that there are, so that
+// nobody needs to ask again for less.
+export function detect(model, file) {
+  const query = new URLSearchParams({ model: model.name, as: "json", threshold: 0.05 });
+  return ask(`detect?${query}`, { method: "POST", body: file });
+}
+
 // [{name, similarity, labels, picture}]: picture is the path of one where the server shows them.
 export async function similar(file) {
   return (await ask("search", { method: "POST", body: file })).found;

@@ -1,35 +1,18 @@
-// One model's answers: its classes as bars, and its attention, or the classes of pixels, over the image.
+// One model's answers: its classes as bars, and its attention, the classes of pixels or the objects found, over the
+// image.
 import * as api from "./api.js";
+import { bar } from "./bars.js";
+import { Detections } from "./detections.js";
 import { drawSeen, overlay } from "./maps.js";
+import { ObjectList, words } from "./objects.js";
 import { Segments } from "./segments.js";
 
 const TOP = 5;
 const WHOLE = [0, 0, 1, 1];
-const percent = (score) => (100 * score).toFixed(score < 0.1 ? 2 : 1) + " %";
+// What a model shows over the image, by its task; of others the attention.
+const VIEWS = { segment: ["classes"], detect: ["objects"] };
+const ATTENTION = ["heat", "saliency"];
 let panels = 0;
-
-// colour: that of the class over the image, where it has one.
-function bar({ label, score, colour }) {
-  const item = document.createElement("li");
-  const words = document.createElement("span");
-  words.className = "words";
-  const name = document.createElement("span"), value = document.createElement("span");
-  name.textContent = label;
-  if (colour) {
-    const swatch = document.createElement("span");
-    swatch.className = "swatch";
-    swatch.style.background = `rgb(${colour.join(" ")})`;
-    name.prepend(swatch);
-  }
-  value.textContent = percent(score);
-  words.append(name, value);
-  const progress = document.createElement("progress");
-  progress.max = 1;
-  progress.value = score;
-  progress.setAttribute("aria-label", label);
-  item.append(words, progress);
-  return item;
-}
 
 async function loaded(uri) {
   const picture = new Image();
@@ -67,7 +50,9 @@ export class Panel {
     this.layer.addEventListener("input", () => this.draw());
     this.head.addEventListener("input", () => this.draw());
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
-    this.canvas.addEventListener("pointerleave", () => this.tell(""));
+    this.canvas.addEventListener("pointerleave", () => this.leave());
+    this.objects = new ObjectList({ threshold: find(".threshold"), legend: find(".legend"), list: this.answers },
+      () => this.draw());
     this.turn = 0;  // answers to an image that was replaced since come too late
   }
 
@@ -78,21 +63,25 @@ export class Panel {
     this.image = image;
     this.best = "";
     this.attention = null;
-    this.segments = null;
+    this.segments = this.detections = null;
+    this.objects.fill(null);
     this.answers.replaceChildren();
     this.took.textContent = "";
     try {
       const start = performance.now();
       const model = this.models.get(this.select.value);
-      const { answers, attention, segments } = await this.ask(model, image.file);
+      const { answers, attention, segments, detections } = await this.ask(model, image.file);
       if (turn !== this.turn) return;
       this.took.textContent = `${Math.round(performance.now() - start)} ms from question to answer`;
       this.best = answers[0]?.label ?? "";
       this.answers.replaceChildren(...answers.map(bar));
       this.attention = attention;
       this.segments = segments ?? null;
-      this.setViews(model.task === "segment");
+      this.detections = detections ?? null;
+      this.setViews(VIEWS[model.task] ?? ATTENTION);
       this.setSliders();
+      this.objects.fill(this.detections);
+      if (this.detections) this.best = this.objects.summary;
     } catch (problem) {
       if (turn === this.turn) this.trouble(problem);
     }
@@ -100,31 +89,46 @@ export class Panel {
   }
 
   async ask(model, file) {
-    if (model.task !== "segment") return api.classify(model, file, TOP);
-    const segments = new Segments(await api.segment(model, file));
-    return { answers: segments.legend(), attention: null, segments };
+    if (model.task === "segment") {
+      const segments = new Segments(await api.segment(model, file));
+      return { answers: segments.legend(), attention: null, segments };
+    }
+    if (model.task === "detect") {
+      const detections = new Detections(await api.detect(model, file));
+      return { answers: detections.told.objects, attention: null, detections };
+    }
+    return api.classify(model, file, TOP);
   }
 
-  // Classes of pixels take the place of what attention has.
-  setViews(pixels) {
-    for (const kind of this.kinds)
-      if (kind.value !== "image") kind.parentElement.hidden = (kind.value === "classes") !== pixels;
-    for (const slider of [this.layer, this.head]) slider.parentElement.hidden = pixels;
-    const chosen = this.kinds.find((one) => one.checked);
-    if (chosen.parentElement.hidden) this.kinds.find((one) => one.value === (pixels ? "classes" : "heat")).checked = true;
+  // What is there instead of attention hides its views and sliders.
+  setViews(views) {
+    for (const kind of this.kinds) kind.parentElement.hidden = kind.value !== "image" && !views.includes(kind.value);
+    for (const slider of [this.layer, this.head]) slider.parentElement.hidden = views !== ATTENTION;
+    if (this.kinds.find((one) => one.checked).parentElement.hidden)
+      this.kinds.find((one) => one.value === views[0]).checked = true;
   }
 
-  // The name of the class under the pointer.
+  get view() {
+    return this.kinds.find((one) => one.checked).value;
+  }
+
+  // What is under the pointer. The canvas is as large as fits into its place, in the middle of it.
   point(event) {
-    if (!this.segments) return;
-    const box = this.canvas.getBoundingClientRect();
-    const x = Math.floor((event.clientX - box.left) / box.width * this.canvas.width);
-    const y = Math.floor((event.clientY - box.top) / box.height * this.canvas.height);
-    this.tell(this.segments.nameAt(x, y));
+    const box = this.canvas.getBoundingClientRect(), { width, height } = this.canvas;
+    const scale = Math.min(box.width / width, box.height / height);
+    const x = Math.floor((event.clientX - box.left - (box.width - width * scale) / 2) / scale);
+    const y = Math.floor((event.clientY - box.top - (box.height - height * scale) / 2) / scale);
+    if (this.segments) this.tell(this.segments.nameAt(x, y));
+    if (this.detections && this.view === "objects") this.objects.choose(this.detections.at(x, y));
+  }
+
+  leave() {
+    this.tell("");
+    this.objects.choose(null);
   }
 
   tell(name) {
-    if (!this.segments) return;
+    if (!this.segments && !this.detections) return;
     this.canvas.title = name;
     this.caption.textContent = name || "Point at the image to see what is there.";
   }
@@ -153,7 +157,8 @@ export class Panel {
   async draw() {
     if (!this.image) return;
     if (this.segments) return this.drawSegments();
-    const turn = this.turn, kind = this.kinds.find((one) => one.checked).value;
+    if (this.detections) return this.drawDetections();
+    const turn = this.turn, kind = this.view;
     const map = this.chosenMap();
     this.caption.textContent = map || !this.best ? "" : "This model has no attention to show.";
     const picture = map && kind !== "image" ? await loaded(map.png) : null;
@@ -166,11 +171,20 @@ export class Panel {
   }
 
   async drawSegments() {
-    const segments = this.segments, shown = this.kinds.find((one) => one.checked).value === "classes";
+    const segments = this.segments, shown = this.view === "classes";
     await segments.draw(this.canvas, this.image.bitmap, shown);
     if (segments !== this.segments) return this.draw();  // another image came meanwhile
     this.tell("");
     const what = shown ? "The image with the classes of its pixels" : "The image";
     this.canvas.setAttribute("aria-label", `${what}, ${this.select.value}, answer: ${this.best}`);
+  }
+
+  drawDetections() {
+    const shown = this.view === "objects", { chosen } = this.detections;
+    this.detections.draw(this.canvas, this.image.bitmap, shown);
+    this.tell(shown && chosen ? words(chosen) : "");
+    const count = this.detections.shown.length;
+    const what = shown ? `The image with ${count} ${count === 1 ? "object" : "objects"}` : "The image";
+    this.canvas.setAttribute("aria-label", `${what}, ${this.select.value}, answer: ${this.best || "nothing"}`);
   }
 }

@@ -39,6 +39,7 @@ export class Segments {
 
   // The name of the class there, in pixels of the canvas.
   nameAt(x, y) {
+    if (x < 0 || x >= this.width) return "";
     return this.byIndex.get(this.classes?.[y * this.width + x])?.label ?? "";
   }
 

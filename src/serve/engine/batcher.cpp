@@ -76,7 +76,7 @@ void Batcher::finish(Waiting& one) noexcept {
 }
 
 void Batcher::take_turn(std::unique_lock<std::mutex>& lock) {
-    if (delay_ > 0 && !stop_) {
+    if (delay_ > 0 && !stop_ && !queue_.front().has_run()) {
         const auto until = queue_.front().since + std::chrono::duration_cast<Clock::duration>(
                                                       std::chrono::duration<double>(delay_));
         changed_.wait_until(lock, until, [&] {
@@ -86,6 +86,13 @@ void Batcher::take_turn(std::unique_lock<std::mutex>& lock) {
     }
     while (!queue_.empty() && drop_late(lock)) continue;
     if (queue_.empty()) return;
+    if (queue_.front().has_run())
+        take_rest(lock);
+    else
+        take_batch(lock);
+}
+
+void Batcher::take_batch(std::unique_lock<std::mutex>& lock) {
     const std::vector<Part> parts = collect();
     // The jobs of a batch are this thread's until it has run: others only append.
     lock.unlock();
@@ -94,15 +101,48 @@ void Batcher::take_turn(std::unique_lock<std::mutex>& lock) {
     Queue finished;
     for (const Part& part : parts) {
         const Waiting& one = *part.of;
-        if (one.next == one.images() || one.outcome.error)
+        if (one.outcome.error || (one.has_run() && !one.job.then))
             finished.splice(finished.end(), queue_, part.of);
         else  // a large request lets others pass
             queue_.splice(queue_.end(), queue_, part.of);
     }
+    hand_out(std::move(finished), lock);
+}
+
+// Of one image of the first job, whose outputs are there.
+void Batcher::take_rest(std::unique_lock<std::mutex>& lock) {
+    const Queue::iterator first = queue_.begin();
+    lock.unlock();
+    run_rest(*first);
+    lock.lock();
+    Queue finished;
+    if (first->outcome.error || first->rest == first->images())
+        finished.splice(finished.end(), queue_, first);
+    else
+        queue_.splice(queue_.end(), queue_, first);
+    hand_out(std::move(finished), lock);
+}
+
+void Batcher::hand_out(Queue finished, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     for (Waiting& one : finished) finish(one);
     finished.clear();
     lock.lock();
+}
+
+double Batcher::seconds_of(const Waiting& one, std::int64_t images) const {
+    const ServedModel& model = *one.job.model;
+    const std::size_t count = std::min(std::size_t(images), model.batch());
+    return model.time().expected(count) +
+           (one.job.then ? double(one.images()) * model.rest_time().expected(1) : 0);
+}
+
+std::exception_ptr Batcher::refusal(const Waiting& one, bool too_late) {
+    if (*one.job.gone)
+        return std::make_exception_ptr(HttpError(503, "request: the client has left"));
+    if (too_late)
+        return std::make_exception_ptr(HttpError(503, "server: too busy to answer in time"));
+    return nullptr;
 }
 
 // An image of the next batch is answered when all of that batch are; without those that are late
@@ -111,32 +151,24 @@ bool Batcher::drop_late(std::unique_lock<std::mutex>& lock) {
     const Clock::time_point now = Clock::now();
     const Waiting& first = queue_.front();
     std::int64_t together = compatible_images(first);
-    const auto expected = [&](const Waiting& one) {
-        const std::int64_t images = one.goes_with(first) ? together : one.images();
-        return one.job.model->time().expected(
-            std::min(std::size_t(images), one.job.model->batch()));
-    };
     Queue dropped;
     for (auto it = queue_.begin(); it != queue_.end();) {
         const auto one = it++;
-        if (one->next > 0) continue;  // begun is half done
-        // With nothing else to do the engine tries: it may be faster than it was of late.
-        const bool alone = queue_.size() == 1 && now < one->job.deadline;
-        if (*one->job.gone)
-            one->outcome.error =
-                std::make_exception_ptr(HttpError(503, "request: the client has left"));
-        else if (!alone && seconds_between(now, one->job.deadline) < expected(*one))
-            one->outcome.error =
-                std::make_exception_ptr(HttpError(503, "server: too busy to answer in time"));
-        else
-            continue;
-        if (one->goes_with(first)) together -= one->images();
+        bool too_late = now >= one->job.deadline;
+        if (!one->has_run()) {
+            if (one->next > 0) continue;  // begun is half done
+            // With nothing else to do the engine tries: it may be faster than it was of late.
+            const bool alone = queue_.size() == 1 && !too_late;
+            const std::int64_t images = one->goes_with(first) ? together : one->images();
+            too_late = !alone && seconds_between(now, one->job.deadline) < seconds_of(*one, images);
+        }
+        one->outcome.error = refusal(*one, too_late);
+        if (!one->outcome.error) continue;
+        if (one->goes_with(first)) together -= one->images() - one->next;
         dropped.splice(dropped.end(), queue_, one);
     }
     if (dropped.empty()) return false;
-    lock.unlock();
-    for (Waiting& one : dropped) finish(one);
-    lock.lock();
+    hand_out(std::move(dropped), lock);
     return true;
 }
 
@@ -153,7 +185,7 @@ std::vector<Batcher::Part> Batcher::collect() {
     const Waiting& first = queue_.front();
     auto room = std::int64_t(first.job.model->batch());
     for (auto it = queue_.begin(); it != queue_.end() && room > 0; ++it) {
-        if (!it->goes_with(first)) continue;
+        if (it->has_run() || !it->goes_with(first)) continue;
         const std::int64_t count = std::min(room, it->images() - it->next);
         if (it->next == 0) it->outcome.queue = seconds_between(it->since, Clock::now());
         parts.push_back({it, it->next, count});
@@ -205,6 +237,19 @@ void Batcher::run(const std::vector<Part>& parts) {
         for (const Part& part : parts) part.of->outcome.infer += seconds;
     } catch (...) {
         for (const Part& part : parts) part.of->outcome.error = std::current_exception();
+    }
+}
+
+void Batcher::run_rest(Waiting& one) {
+    const Clock::time_point begin = Clock::now();
+    try {
+        one.job.then(one.outcome.outputs, one.rest);
+        const double seconds = seconds_between(begin, Clock::now());
+        one.job.model->rest_time().observe(1, seconds);
+        one.outcome.infer += seconds;
+        if (++one.rest == one.images()) one.outcome.outputs.clear();
+    } catch (...) {
+        one.outcome.error = std::current_exception();
     }
 }
 

@@ -1,6 +1,6 @@
 // Puts images of many requests through a model together. One thread computes; requests that come
 // while it is busy form the next batch, so no request waits for others unless the server is told to
-// wait.
+// wait. What a job needs after that (Job::then) is done by the same thread in turns of its own.
 #pragma once
 
 #include <condition_variable>
@@ -33,6 +33,10 @@ struct Job {
     std::shared_ptr<std::atomic<bool>> gone;
     std::function<void(Outcome)> done;       // called once, by the batcher's thread; must not block
     std::shared_ptr<const void> prepared{};  // keeps the model prepared for the taps
+    // What remains to be computed of an image once the outputs of all are there: a detector's
+    // second stage. Called for one image after another, also by the batcher's thread, which serves
+    // others in between; `done` gets no outputs then. What it throws is the job's error.
+    std::function<void(const std::map<std::string, Tensor>& outputs, std::int64_t image)> then{};
 };
 
 class Batcher {
@@ -51,8 +55,10 @@ private:
         Clock::time_point since;
         std::int64_t next = 0;  // the first image that has not been taken
         Outcome outcome;
+        std::int64_t rest = 0;  // the first image that `then` has not seen
 
         std::int64_t images() const { return job.images.shape()[0]; }
+        bool has_run() const { return next == images(); }  // only `then` is left
         bool goes_with(const Waiting& other) const {
             return job.model == other.job.model && job.taps == other.job.taps;
         }
@@ -66,11 +72,17 @@ private:
 
     void work();
     void take_turn(std::unique_lock<std::mutex>& lock);
+    void take_batch(std::unique_lock<std::mutex>& lock);
+    void take_rest(std::unique_lock<std::mutex>& lock);
+    void hand_out(Queue finished, std::unique_lock<std::mutex>& lock);
     void finish(Waiting& one) noexcept;
-    bool drop_late(std::unique_lock<std::mutex>& lock);       // whether there were any
+    bool drop_late(std::unique_lock<std::mutex>& lock);  // whether there were any
+    double seconds_of(const Waiting& one, std::int64_t images) const;
+    static std::exception_ptr refusal(const Waiting& one, bool too_late);
     std::int64_t compatible_images(const Waiting& of) const;  // images that could go with it
     std::vector<Part> collect();
     void run(const std::vector<Part>& parts);
+    static void run_rest(Waiting& one);
 
     const double delay_;
     const std::function<void()> on_fault_;

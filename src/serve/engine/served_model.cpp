@@ -30,8 +30,10 @@ auto place_of(const std::string& tap) {
     return std::tuple(std::ranges::find(kFirst, tap) - kFirst.begin(), tap.substr(0, dot), number);
 }
 
+// Those that are made of images alone.
 std::vector<TapInfo> taps_of(const ModelSpec& spec) {
-    const std::set<std::string> offered = offered_taps(spec);
+    std::set<std::string> offered = offered_taps(spec);
+    for (const char* tap : {"box_logits", "box_deltas", "mask_logits"}) offered.erase(tap);
     std::vector<std::string> names(offered.begin(), offered.end());
     std::ranges::sort(names, {}, place_of);
     const Graph graph = record(spec, {.taps = names});
@@ -70,6 +72,14 @@ std::unique_ptr<const ImageSegmenter> segmenter_of(const Model& model, int threa
                                                   SegmentNetwork::of(model), options, 1, threads);
 }
 
+std::unique_ptr<const ServedDetector> detector_of(const Model& model,
+                                                  const EngineOptions& options) {
+    if (!detects(model)) return nullptr;
+    return std::make_unique<const ServedDetector>(
+        model, SessionOptions{.precision = options.precision, .threads = options.threads},
+        options.memory);
+}
+
 std::uint64_t weight_bytes(const Model& model) {
     std::uint64_t bytes = 0;
     for (const auto& [name, tensor] : model.stored_weights()) bytes += tensor.byte_size();
@@ -93,11 +103,14 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       taps_(taps_of(model_.spec())),
       preparer_(preparer_of(model_)),
       segmenter_(segmenter_of(model_, options.threads)),
+      detector_(detector_of(model_, options)),
       stats_(std::move(stats)),
       prepared_(session(), options.memory, sets_of_routes(), weight_bytes(model_)),
       time_(measure(options.batch)),
-      bound_(std::max(options.bound, 4 * time_.expected(1))) {
-    if (segmenter_) segment_classes_ = cait::segment_classes(model_, segmenter_->network().classes);
+      rest_time_(measure_rest()),
+      bound_(std::max(options.bound, 4 * seconds(1))) {
+    if (segmenter_) dense_classes_ = segment_classes(model_, segmenter_->network().classes);
+    if (detector_) dense_classes_ = segment_classes(model_, detector_->network().classes);
     const std::vector<std::string> looks = attention_taps();
     if (looks.empty()) return;
     const std::int64_t layer = class_layers(model_.spec()).usual();
@@ -105,9 +118,20 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
         std::ranges::find(looks, fmt::format("class_attention.{}", layer)) - looks.begin());
 }
 
+double ServedModel::seconds(std::size_t images) const {
+    const double rest = detector_ ? double(images) * rest_time_.expected(1) : 0;
+    return time_.expected(images) + rest;
+}
+
+std::size_t ServedModel::batch() const {
+    std::size_t batch = time_.batch_within(bound_);
+    while (batch > 1 && 4 * seconds(batch) > bound_) --batch;
+    return batch;
+}
+
 double ServedModel::cost(std::size_t images, double decoding) const {
     const std::size_t together = batch();
-    const double engine = time_.expected(together) / double(together);
+    const double engine = seconds(together) / double(together);
     return double(images) * engine +
            std::max(double(images) * input_, decoding) / double(session().threads());
 }
@@ -121,12 +145,22 @@ void ServedModel::observe_input(std::size_t images, double seconds) const {
 // The last one may be the first of a batch, and is answered with the last of it.
 double ServedModel::room() const {
     constexpr double kShare = 0.85;  // estimates are never exact
-    return kShare * bound_ - time_.expected(batch());
+    return kShare * bound_ - seconds(batch());
 }
 
 const TapInfo* ServedModel::tap(std::string_view name) const {
     const auto found = std::ranges::find(taps_, name, &TapInfo::name);
     return found == taps_.end() ? nullptr : &*found;
+}
+
+const TapInfo* ServedModel::output(std::string_view name) const {
+    const auto found = std::ranges::find(outputs(), name, &TapInfo::name);
+    return found == outputs().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> ServedModel::usual_outputs() const {
+    if (detector_) return detector_->usual_outputs();
+    return {taps_.front().name};
 }
 
 std::vector<std::string> ServedModel::attention_taps() const {
@@ -157,7 +191,11 @@ std::vector<std::string> ServedModel::attention_and_logits() const {
 }
 
 std::vector<PreparedSets::Taps> ServedModel::sets_of_routes() const {
-    return {{taps_.front().name}, {"logits"}, {"features"}, attention_and_logits()};
+    return {measured_taps(), {"logits"}, {"features"}, attention_and_logits()};
+}
+
+std::vector<std::string> ServedModel::measured_taps() const {
+    return detector_ ? detector_->first_stage() : std::vector<std::string>{taps_.front().name};
 }
 
 std::shared_ptr<const void> ServedModel::prepare(const std::vector<std::string>& taps) const {
@@ -166,7 +204,7 @@ std::shared_ptr<const void> ServedModel::prepare(const std::vector<std::string>&
 
 // The best of some runs: what disturbs them is corrected later.
 ServiceTime ServedModel::measure(std::size_t batch) const {
-    const std::vector<std::string> taps{taps_.front().name};
+    const std::vector<std::string> taps = measured_taps();
     const std::shared_ptr<const void> prepared = prepare(taps);
     const auto best = [&](std::size_t images) {
         const Tensor input =
@@ -183,6 +221,11 @@ ServiceTime ServedModel::measure(std::size_t batch) const {
     };
     const double one = best(1);
     return {one, batch > 1 ? best(batch) : one, batch};
+}
+
+ServiceTime ServedModel::measure_rest() const {
+    const double seconds = detector_ ? detector_->measure_second_stage() : 0;
+    return {seconds, seconds, 1};
 }
 
 }  // namespace cait::serve

@@ -17,7 +17,9 @@
 #include "image/preparer.h"
 #include "serve/engine/model_stats.h"
 #include "serve/engine/prepared_sets.h"
+#include "serve/engine/served_detector.h"
 #include "serve/engine/service_time.h"
+#include "serve/engine/tap_info.h"
 
 namespace cait::serve {
 
@@ -38,11 +40,6 @@ struct ModelSource {
     std::function<Model()> load;
 };
 
-struct TapInfo {
-    std::string name;
-    Shape shape;  // with the batch as its first extent
-};
-
 class ServedModel {
 public:
     // Throws Error where the model cannot be loaded or takes no photographs.
@@ -56,8 +53,12 @@ public:
     const Session& session() const { return classifier_.session(); }
     ImageSize image_size() const { return size_; }
     Grid grid() const { return grid_; }
-    const std::vector<TapInfo>& taps() const { return taps_; }  // the default one first
-    const TapInfo* tap(std::string_view name) const;
+    const TapInfo* tap(std::string_view name) const;  // of the network, made of images alone
+    // What clients may ask for: the taps, the default one first, or what a detector finds.
+    const std::vector<TapInfo>& outputs() const { return detector_ ? detector_->outputs() : taps_; }
+    const TapInfo* output(std::string_view name) const;
+    // Those that they get where they name none.
+    std::vector<std::string> usual_outputs() const;
     std::vector<std::string> attention_taps() const;  // class_attention.0, …
     // Which of them to show when nobody says.
     std::size_t usual_attention() const { return usual_attention_; }
@@ -67,10 +68,16 @@ public:
     // Of a model that gives each pixel a class: what cuts windows of its size out of photographs
     // and puts their logits together. Null for others.
     const ImageSegmenter* segmenter() const { return segmenter_.get(); }
-    const SegmentClasses& segment_classes() const { return segment_classes_; }
+    // Of a model that detects; null for others.
+    const ServedDetector* detector() const { return detector_.get(); }
+    // Of segmenters and detectors.
+    const SegmentClasses& dense_classes() const { return dense_classes_; }
     ModelStats& stats() const { return *stats_; }
     ServiceTime& time() const { return time_; }
-    std::size_t batch() const { return time_.batch_within(bound_); }
+    // What an image takes after that: of a detector its second stage, of others nothing.
+    ServiceTime& rest_time() const { return rest_time_; }
+    double seconds(std::size_t images) const;  // of both, for images that go together
+    std::size_t batch() const;
     // Seconds that an accepted request may take: what was asked for, or four times what one image
     // takes where that is more.
     double bound() const { return bound_; }
@@ -89,7 +96,9 @@ public:
 
 private:
     std::vector<PreparedSets::Taps> sets_of_routes() const;
+    std::vector<std::string> measured_taps() const;
     ServiceTime measure(std::size_t batch) const;
+    ServiceTime measure_rest() const;
 
     std::string name_, version_;
     Model model_;
@@ -101,10 +110,11 @@ private:
     std::size_t usual_attention_ = 0;
     Preparer preparer_;
     std::unique_ptr<const ImageSegmenter> segmenter_;
-    SegmentClasses segment_classes_;
+    std::unique_ptr<const ServedDetector> detector_;
+    SegmentClasses dense_classes_;
     std::shared_ptr<ModelStats> stats_;
     mutable PreparedSets prepared_;
-    mutable ServiceTime time_;
+    mutable ServiceTime time_, rest_time_;
     mutable std::atomic<double> input_ = 0;  // seconds for an image
     double bound_;
 };

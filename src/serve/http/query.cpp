@@ -93,6 +93,18 @@ std::size_t Parameters::number(std::string_view name, std::size_t otherwise, std
     return value;
 }
 
+double Parameters::fraction(std::string_view name, double otherwise, double least) const {
+    const std::string* text = find(name);
+    if (text == nullptr) return otherwise;
+    double value = 0;
+    const char* end = text->data() + text->size();
+    const auto [last, problem] = std::from_chars(text->data(), end, value);
+    if (problem != std::errc() || last != end || !(value >= least && value <= 1))
+        throw HttpError(
+            400, fmt::format("{}: expected {:g} to 1, found {}", name, least, display_name(*text)));
+    return value;
+}
+
 bool Parameters::flag(std::string_view name) const {
     const std::string* text = find(name);
     if (text == nullptr || *text == "0" || *text == "false") return false;

@@ -204,14 +204,14 @@ RawInput raw_input(const json& input, JsonData& data, BinaryPart& binary) {
 RequestedOutput output_of(const json& output, bool binary, const ServedModel& model) {
     if (!output.is_object()) refuse("outputs: expected objects");
     RequestedOutput wanted{.name = text_of(output, "name", "output")};
-    const TapInfo* tap = model.tap(wanted.name);
+    const TapInfo* tap = model.output(wanted.name);
     if (tap == nullptr)
         refuse("outputs: {} is none of model {}", display_name(wanted.name), model.name());
     const std::string whose = "output " + wanted.name;
     const json& parameters = parameters_of(output, whose);
     wanted.binary = flag_of(parameters, "binary_data", binary, whose);
     wanted.classes = count_of(parameters, "classification", whose).value_or(0);
-    if (wanted.classes > 0 && tap->shape.rank() != 2)
+    if (wanted.classes > 0 && (model.detector() != nullptr || tap->shape.rank() != 2))
         refuse("{}: classification: expected an output of shape [-1, classes], found {}", whose,
                tap->shape.to_string());
     return wanted;
@@ -241,7 +241,7 @@ InferRequest raw_request(std::string_view body, const ServedModel& model) {
         if (body.empty()) refuse("body: expected an image, found nothing");
         result.encoded.emplace_back(body);
     }
-    result.outputs.push_back({model.taps().front().name, true, 0});
+    for (const std::string& name : model.usual_outputs()) result.outputs.push_back({name, true, 0});
     return result;
 }
 
@@ -273,7 +273,9 @@ void read_outputs(InferRequest& result, const json& tree, const ServedModel& mod
                 refuse("outputs: {} is asked for twice", result.outputs.back().name);
         }
     }
-    if (result.outputs.empty()) result.outputs.push_back({model.taps().front().name, binary, 0});
+    if (!result.outputs.empty()) return;
+    for (const std::string& name : model.usual_outputs())
+        result.outputs.push_back({name, binary, 0});
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ struct InferRequest {
     std::size_t count() const {
         return encoded.empty() ? std::size_t(images.shape()[0]) : encoded.size();
     }
-    std::vector<std::string> taps() const;  // rising, each once
+    std::vector<std::string> taps() const;  // where outputs are taps: rising, each once
 };
 
 // `request` has a body that is no longer compressed. Throws HttpError(400).

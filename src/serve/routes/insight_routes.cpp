@@ -151,9 +151,9 @@ json model_json(const Repository::Entry& entry) {
     model["latency_ms"] = {
         {"p50", 1e3 * view.p50}, {"p90", 1e3 * view.p90}, {"p99", 1e3 * view.p99}};
     model["bound_ms"] = 1e3 * served.bound();
-    model["service_ms"] = 1e3 * served.time().expected(1);
+    model["service_ms"] = 1e3 * served.seconds(1);
     model["batch"] = served.batch();
-    model["batch_ms"] = 1e3 * served.time().expected(served.batch());
+    model["batch_ms"] = 1e3 * served.seconds(served.batch());
     return model;
 }
 

@@ -1,9 +1,16 @@
 // The Open Inference Protocol, version 2: health, what a model is, and inference.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/version.h"
 #include "image/codec/decode.h"
+#include "models/finite_logits.h"
+#include "serve/engine/detection_work.h"
 #include "serve/http/query.h"
+#include "serve/memory_account.h"
+#include "serve/protocol/detect_response.h"
 #include "serve/protocol/infer_request.h"
 #include "serve/protocol/infer_response.h"
 #include "serve/routes/replies.h"
@@ -30,8 +37,8 @@ Shape images_shape(const ServedModel& model) {
 
 Response metadata(Service& service, const ServedModel& model) {
     json outputs = json::array();
-    for (const TapInfo& tap : model.taps())
-        outputs.push_back(tensor_json(tap.name, "FP32", tap.shape));
+    for (const TapInfo& output : model.outputs())
+        outputs.push_back(tensor_json(output.name, output.type, output.shape));
     return json_response(
         {{"name", model.name()},
          {"versions", service.repository().versions(model.name())},
@@ -42,12 +49,19 @@ Response metadata(Service& service, const ServedModel& model) {
          {"outputs", std::move(outputs)}});
 }
 
+// Triton has another name for texts.
+std::string triton_type(const TapInfo& output) {
+    const std::string_view type = output.type;
+    return fmt::format("TYPE_{}", type == "BYTES" ? "STRING" : type);
+}
+
 // As Triton describes a model.
 Response config(Service& service, const ServedModel& model) {
     json outputs = json::array();
-    for (const TapInfo& tap : model.taps())
-        outputs.push_back(
-            {{"name", tap.name}, {"data_type", "TYPE_FP32"}, {"dims", tap.shape.extents()}});
+    for (const TapInfo& output : model.outputs())
+        outputs.push_back({{"name", output.name},
+                           {"data_type", triton_type(output)},
+                           {"dims", output.shape.extents()}});
     const double delay = service.options().delay;
     return json_response(
         {{"name", model.name()},
@@ -74,8 +88,16 @@ Response config(Service& service, const ServedModel& model) {
           json::array({{{"kind", "KIND_CPU"}, {"count", 1}, {"name", model.name()}}})}});
 }
 
-void infer(Service& service, Call call) {
-    const ServedModelPtr model = model_of(service, call.words());
+// The protocol knows no 422.
+void with_statuses_of_protocol(const std::function<void()>& decode) {
+    try {
+        decode();
+    } catch (const ImageError& error) {
+        throw HttpError(error.why() == ImageError::Why::too_large ? 413 : 400, error.what());
+    }
+}
+
+void infer_taps(Service& service, Call call, const ServedModelPtr& model) {
     service.compute(
         std::move(call), model, [&service, model](Request& request, const Intake& images) {
             request.parameters().allow({});
@@ -91,18 +113,73 @@ void infer(Service& service, Call call) {
             if (work.images.defined()) {
                 images.admit(parsed->count());
             } else {
-                try {
+                with_statuses_of_protocol([&] {
                     images.admit(parsed->encoded);
                     work.images = prepared_images(*model, parsed->encoded, images, request);
-                } catch (const ImageError& error) {  // the protocol knows no 422
-                    throw HttpError(error.why() == ImageError::Why::too_large ? 413 : 400,
-                                    error.what());
-                }
+                });
                 parsed->encoded.clear();
             }
             parsed->images = {};
             work.format = [model, parsed](const std::map<std::string, Tensor>& outputs) {
                 return infer_response(*parsed, *model, outputs);
+            };
+            return work;
+        });
+}
+
+// The files one after the other, each ready for the network.
+Tensor images_for_detector(DetectionWork& found, const ServedModel& model, InferRequest& parsed,
+                           const Intake& images, Request& request) {
+    const auto [height, width] = model.image_size();
+    const std::size_t each = std::size_t(3 * height * width) * sizeof(float);
+    request.need(parsed.count() * each + found.bytes_to_prepare(), "images");
+    const std::uint64_t before = request.memory ? request.memory->bytes() : 0;
+    Tensor all = Tensor::empty(DType::f32, {std::int64_t(parsed.count()), 3, height, width});
+    for (std::size_t i = 0; i < parsed.count(); ++i) {
+        if (request.memory) request.memory->lower_to(before);  // the last one is gone
+        const Tensor one =
+            found.add(decoded_image(parsed.encoded[i], image_name(i), images, request));
+        std::memcpy(all.mutable_bytes().data() + i * each, one.bytes(), each);
+    }
+    return all;
+}
+
+void infer_objects(Service& service, Call call, const ServedModelPtr& model) {
+    service.compute(
+        std::move(call), model, [&service, model](Request& request, const Intake& images) {
+            request.parameters().allow({});
+            auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
+            const bool masks =
+                std::ranges::count(parsed->outputs, "masks", &RequestedOutput::name) > 0;
+            const std::uint64_t answer = detect_answer_bytes(*parsed, *model, parsed->count());
+            service.check_answer(answer);
+            auto found =
+                std::make_shared<DetectionWork>(*model->detector(), DetectOptions{.masks = masks});
+            Work work{.taps = model->detector()->first_stage(),
+                      .images = parsed->images,
+                      .timeout = parsed->timeout,
+                      .answer = 2 * answer,  // tensors, and their text
+                      .format = {}};
+            if (work.images.defined()) {
+                images.admit(parsed->count());
+                const float largest =
+                    parsed->largest.value_or(largest_magnitude(parsed->images.floats()));
+                for (std::size_t i = 0; i < parsed->count(); ++i) found->add_prepared(largest);
+            } else {
+                with_statuses_of_protocol([&] {
+                    images.admit(parsed->encoded);
+                    work.images = images_for_detector(*found, *model, *parsed, images, request);
+                });
+                if (masks) found->check_mask_pixels();
+                parsed->encoded.clear();
+            }
+            parsed->images = {};
+            if (masks) work.left = found->mask_bytes();
+            work.then = [model, found](const auto& outputs, std::int64_t image) {
+                found->find(outputs, image);
+            };
+            work.format = [model, parsed, found](const auto&) {
+                return detect_response(*parsed, *model, found->found());
             };
             return work;
         });
@@ -159,7 +236,11 @@ void add_protocol_routes(Service& service) {
         });
         router
             .add("POST", path + "/infer",
-                 [&service](Call call) { infer(service, std::move(call)); })
+                 [&service](Call call) {
+                     const ServedModelPtr asked = model_of(service, call.words());
+                     const auto infer = asked->detector() ? infer_objects : infer_taps;
+                     infer(service, std::move(call), asked);
+                 })
             .before_body = [&service](const Request& head) {
             service.check_room(*model_of(service, head.words), head.arrived);
         };

@@ -43,10 +43,7 @@ SegmentForm segment_form(const Request& request) {
         if (*as == "json") return SegmentForm::areas;
         throw HttpError(400, "as: expected labels, overlay or json");
     }
-    const std::string* accept = request.field("accept");
-    const bool image = accept != nullptr && (accept->find("image/png") != std::string::npos ||
-                                             accept->find("image/*") != std::string::npos);
-    return image ? SegmentForm::labels : SegmentForm::areas;
+    return accepts_png(request) ? SegmentForm::labels : SegmentForm::areas;
 }
 
 Response png_response(const std::vector<std::byte>& png) {
@@ -126,7 +123,7 @@ void segment(Service& service, Call call) {
             work.format = [model, form, photo, size](const auto& outputs) {
                 const SegmentedImage found =
                     model->segmenter()->assemble(size, outputs.at(std::string(kSegmentationTap)));
-                const SegmentClasses& classes = model->segment_classes();
+                const SegmentClasses& classes = model->dense_classes();
                 switch (form) {
                     case SegmentForm::labels:
                         return png_response(

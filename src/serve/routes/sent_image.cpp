@@ -58,8 +58,16 @@ Sent sent_image(Request& request) {
     return {std::move(request.body), {}};
 }
 
+bool accepts_png(const Request& request) {
+    const std::string* accept = request.field("accept");
+    return accept != nullptr && (accept->find("image/png") != std::string::npos ||
+                                 accept->find("image/*") != std::string::npos);
+}
+
 Service::Prepare features_work(const ServedModelPtr& model,
                                std::function<Response(std::span<const float>)> format) {
+    if (model->tap("features") == nullptr)
+        throw HttpError(400, fmt::format("model {}: it has no features of images", model->name()));
     return [model, format = std::move(format)](Request& request, const Intake& images) {
         const Sent sent = sent_image(request);
         images.admit(sent.image);

@@ -21,7 +21,11 @@ struct Sent {
 // The bytes as they are, a form with one file, or JSON with base64. Throws HttpError.
 Sent sent_image(Request& request);
 
-// One such image through the trunk; `format` gets its vector.
+// Whether the client said that it wants a picture.
+bool accepts_png(const Request& request);
+
+// One such image through the trunk; `format` gets its vector. Throws HttpError where the model
+// gives none.
 Service::Prepare features_work(const ServedModelPtr& model,
                                std::function<Response(std::span<const float>)> format);
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/image_size.h"
 #include "cait/model.h"
 #include "data/batch.h"
 #include "data/targets/label.h"
@@ -73,6 +74,9 @@ public:
 
     // The outputs of the network that it needs.
     virtual std::vector<std::string> taps() const = 0;
+    // Outputs of the model that it computes itself, with graphs of its own, from other inputs than
+    // images. Their parameters learn as the network's do.
+    virtual std::vector<std::string> own_taps() const { return {}; }
 
     struct Needs {
         std::int64_t passes = 1;          // how often each image goes through the network at once
@@ -89,12 +93,17 @@ public:
     virtual void start(const Graph& /*network*/, std::span<const TrainParam> /*params*/) {}
     // Before each batch, with all of it that this process has. Called by all processes.
     virtual void before_batch(const ObjectiveBatch& /*whole*/) {}
+    // After that: how much of the images of the batch can be other than padding, from the upper
+    // left corner; the network is then spared the rest where its parameters allow. Empty: all.
+    virtual ImageSize shown() const { return {0, 0}; }
     // Before each pass through the network.
     virtual void before_pass(EvaluateContext& /*context*/) {}
     // `outputs`: by tap, one for each group of views that it needs. Called by all processes. What
     // it remembers from the batch waits until the step is taken.
     virtual LossResult loss(std::span<const TorchTensors> outputs, const ObjectiveBatch& batch,
                             const EvaluateContext& context) = 0;
+    // Makes the targets of so many images such that the loss takes as much memory as it ever will.
+    virtual void put_fullest_targets(std::int64_t /*images*/, TorchTensors& /*targets*/) const {}
     // What of its own is not finite, in words, once the loss is not; empty: nothing.
     virtual std::string first_bad(const ObjectiveBatch& /*batch*/) { return {}; }
 

@@ -14,6 +14,7 @@ namespace cait {
 std::unique_ptr<Objective> make_labels(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_multi_label(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_segment(const ObjectiveSetup& setup);
+std::unique_ptr<Objective> make_mask_rcnn(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_knn(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_instance(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_triplet(const ObjectiveSetup& setup);
@@ -26,10 +27,16 @@ struct Maker {
     std::unique_ptr<Objective> (*make)(const ObjectiveSetup& setup);
 };
 
-constexpr Maker kMakers[] = {
-    {"cross_entropy", make_labels},    {"bce", make_labels},      {"token_label", make_labels},
-    {"multi_label", make_multi_label}, {"segment", make_segment}, {"knn", make_knn},
-    {"instance", make_instance},       {"triplet", make_triplet}, {"dino", make_dino}};
+constexpr Maker kMakers[] = {{"cross_entropy", make_labels},
+                             {"bce", make_labels},
+                             {"token_label", make_labels},
+                             {"multi_label", make_multi_label},
+                             {"segment", make_segment},
+                             {"mask_rcnn", make_mask_rcnn},
+                             {"knn", make_knn},
+                             {"instance", make_instance},
+                             {"triplet", make_triplet},
+                             {"dino", make_dino}};
 
 struct WeightedObjective {
     std::unique_ptr<Objective> objective;
@@ -54,6 +61,8 @@ public:
         if (!watched_.empty()) add(watched_);
         return taps;
     }
+
+    std::vector<std::string> own_taps() const override { return gathered(&Objective::own_taps); }
 
     Needs needs() const override {
         Needs all{.shared_batch_norms = !watched_.empty(), .logs_parts = !watched_.empty()};
@@ -85,6 +94,16 @@ public:
         for (const auto& [term, weight] : terms_) term->before_batch(whole);
     }
 
+    ImageSize shown() const override {
+        ImageSize most{0, 0};
+        for (const auto& [term, weight] : terms_) {
+            const ImageSize one = term->shown();
+            if (one.height == 0) return one;
+            most = {std::max(most.height, one.height), std::max(most.width, one.width)};
+        }
+        return most;
+    }
+
     void before_pass(EvaluateContext& context) override {
         for (const auto& [term, weight] : terms_) term->before_pass(context);
     }
@@ -102,6 +121,10 @@ public:
         if (!watched_.empty())
             sum.parts[kSpread] = spread_of(outputs[0].at(watched_).narrow(0, 0, batch.size()));
         return sum;
+    }
+
+    void put_fullest_targets(std::int64_t images, TorchTensors& targets) const override {
+        for (const auto& [term, weight] : terms_) term->put_fullest_targets(images, targets);
     }
 
     std::string first_bad(const ObjectiveBatch& batch) override {

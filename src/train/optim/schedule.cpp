@@ -24,6 +24,11 @@ double decayed(const SchedulePart& schedule, double base_lr, double epoch) {
         case ScheduleKind::step:
             return base_lr * std::pow(schedule.step_factor,
                                       std::floor(epoch / schedule.step_every + kRounding));
+        case ScheduleKind::steps: {
+            const auto passed = std::ranges::count_if(
+                schedule.steps_at, [epoch](double at) { return epoch + kRounding >= at; });
+            return base_lr * std::pow(schedule.step_factor, double(passed));
+        }
         case ScheduleKind::poly:
             return schedule.min_lr + (base_lr - schedule.min_lr) *
                                          std::pow(1 - epoch / schedule.epochs, schedule.power);

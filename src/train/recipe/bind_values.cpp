@@ -1,11 +1,68 @@
 #include "train/recipe/bind_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <type_traits>
 
 #include "base/utf8.h"
 #include "cait/error.h"
 
 namespace cait {
+
+namespace {
+
+constexpr std::size_t kLongestList = 64;
+
+template <class T>
+std::vector<T> parse_rising(const std::string& text, T least, T most, const std::string& expected) {
+    std::vector<T> values;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', begin), text.size());
+        const std::string one = text.substr(begin, comma - begin);
+        T value = 0;
+        if constexpr (std::is_integral_v<T>)
+            value = parse_integer(one);
+        else
+            value = parse_number(one);
+        if (value < least || value > most || (!values.empty() && value <= values.back()) ||
+            values.size() == kLongestList)
+            throw UsageError(fmt::format("expected {}, found '{}'", expected, text));
+        values.push_back(value);
+        begin = comma + 1;
+    }
+    return values;
+}
+
+template <class T>
+void bind_rising(Settings& settings, std::string name, std::vector<T>& field, T least, T most,
+                 std::string none, std::string help) {
+    const std::string expected = fmt::format("{}, or up to {} rising numbers from {:g} to {:g}",
+                                             none, kLongestList, double(least), double(most));
+    settings.custom(
+        {std::move(name), std::move(help),
+         [&field, none] { return field.empty() ? none : fmt::format("{}", fmt::join(field, ",")); },
+         [&field, least, most, none, expected](const std::string& text) {
+             if (text == none)
+                 field.clear();
+             else
+                 field = parse_rising(text, least, most, expected);
+         },
+         Settings::Kind::list, expected});
+}
+
+}  // namespace
+
+void bind_list(Settings& settings, std::string name, std::vector<std::int64_t>& field,
+               std::int64_t least, std::int64_t most, std::string none, std::string help) {
+    bind_rising(settings, std::move(name), field, least, most, std::move(none), std::move(help));
+}
+
+void bind_list(Settings& settings, std::string name, std::vector<double>& field, double least,
+               double most, std::string none, std::string help) {
+    bind_rising(settings, std::move(name), field, least, most, std::move(none), std::move(help));
+}
 
 void bind_text(Settings& settings, std::string name, std::string& field, std::string help) {
     settings.custom({std::move(name), std::move(help), [&field] { return field; },

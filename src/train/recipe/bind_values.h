@@ -14,6 +14,12 @@ void bind_text(Settings& settings, std::string name, std::string& field, std::st
 // "0.08,1"; a TOML file may also say [0.08, 1]. Above 0, up to `most`.
 void bind_interval(Settings& settings, std::string name, Interval& field, double most,
                    std::string help);
+// "480,512,800", rising, or what `none` says for an empty list; a TOML file may also say
+// [480, 512, 800]. Each from `least` to `most`.
+void bind_list(Settings& settings, std::string name, std::vector<std::int64_t>& field,
+               std::int64_t least, std::int64_t most, std::string none, std::string help);
+void bind_list(Settings& settings, std::string name, std::vector<double>& field, double least,
+               double most, std::string none, std::string help);
 void bind_filter(Settings& settings, std::string name, Filter& field);
 void bind_jitter(Settings& settings, std::string name, std::string& field);
 

@@ -9,6 +9,7 @@
 #include "data/targets/label.h"
 #include "data/targets/label_image.h"
 #include "data/targets/labels.h"
+#include "data/targets/objects.h"
 #include "models/task.h"
 #include "train/recipe/bind_values.h"
 #include "train/recipe/model_settings.h"
@@ -179,22 +180,83 @@ TargetPtr pixel_labels(const Recipe& /*recipe*/, const Dataset& train, ImageSize
 
 Task pixel_classes(const Recipe& /*recipe*/) { return {.name = std::string(kSegment)}; }
 
-void check_segment(const Recipe& recipe) {
-    const auto needs = [](bool holds, std::string_view key, std::string_view rule) {
-        require(holds, key, fmt::format("{} with loss.name segment", rule));
+// Of losses of places in an image. `unmixed`: what is not mixed there.
+void check_places(const Recipe& recipe, std::string_view unmixed) {
+    const auto needs = [&](bool holds, std::string_view key, std::string_view rule) {
+        require(holds, key, fmt::format("{} with loss.name {}", rule, recipe.loss.name));
     };
     needs(recipe.loss.smoothing == 0, "loss.smoothing", "0");
     needs(!mixes(recipe.augment), "augment.mixup",
-          "0, and augment.cutmix and augment.mix_tokens 0, as label images are not mixed,");
+          fmt::format("0, and augment.cutmix and augment.mix_tokens 0, as {} are not mixed,",
+                      unmixed));
     needs(recipe.views.name == ViewsKind::none, "views.name", "none");
     needs(recipe.distill.kind == Distillation::none, "distill.kind", "none");
     needs(recipe.clusters.count == 0, "clusters.count", "0");
     needs(recipe.train.tune != Tune::attention, "train.tune", "all or head");
-    needs(recipe.head.is_dense() || recipe.head.kind == HeadKind::linear, "head.kind",
-          "upernet or linear_map (also called linear)");
     const AugmentPart& a = recipe.augment;
     require(a.long_side == 0 || a.short_side <= a.long_side, "augment.long_side",
             fmt::format("at least augment.short_side {}, found {}", a.short_side, a.long_side));
+}
+
+void check_segment(const Recipe& recipe) {
+    check_places(recipe, "label images");
+    require(recipe.head.is_dense() || recipe.head.kind == HeadKind::linear, "head.kind",
+            "upernet or linear_map (also called linear) with loss.name segment");
+}
+
+void bind_detect(Settings& s, Recipe& recipe) {
+    DetectPart& p = recipe.detect;
+    s.integer("detect.anchors", p.anchors, 1,
+              "anchors of an image that the first stage learns from", 1'000'000);
+    s.number("detect.anchor_positives", p.anchor_positives, 0, 1,
+             "share of them at most that show an object");
+    s.integer("detect.proposals", p.proposals, 1,
+              "of the first stage, from which regions are drawn", 10'000);
+    s.integer("detect.regions", p.regions, 1, "of an image, that the second stage learns from",
+              10'000);
+    s.number("detect.region_positives", p.region_positives, 0, 1,
+             "share of them at most that show an object; masks are learned from these");
+    s.number("detect.rpn_weight", p.rpn_weight, 0, 1000, "of both terms of the first stage");
+    s.number("detect.box_weight", p.box_weight, 0, 1000,
+             "of both terms of the second stage, classes and boxes");
+    s.number("detect.mask_weight", p.mask_weight, 0, 1000, "of the term of masks");
+    read_by_term(
+        s,
+        {"detect.anchors", "detect.anchor_positives", "detect.proposals", "detect.regions",
+         "detect.region_positives", "detect.rpn_weight", "detect.box_weight", "detect.mask_weight"},
+        recipe.loss, "mask_rcnn");
+    s.read_if(
+        {"detect.mask_weight"}, [&recipe] { return recipe.head.detection.masks; },
+        "head.masks=true");
+}
+
+TargetPtr boxes_and_masks(const Recipe& recipe, const Dataset& train, ImageSize size) {
+    const bool masks = recipe.head.detection.masks;
+    if (!train.has_objects())
+        throw Error(
+            fmt::format("{}: expected data with boxes for loss.name mask_rcnn, such as "
+                        "coco:ANNOTATIONS.json",
+                        train.source()));
+    if (masks && !train.has_object_masks())
+        throw Error(fmt::format(
+            "{}: expected data with a mask for each object for loss.name mask_rcnn, found boxes "
+            "alone; head.masks=false learns from these",
+            train.source()));
+    return objects_target(size, masks);
+}
+
+Task boxes_of_classes(const Recipe& /*recipe*/) {
+    return {.name = std::string(kDetect), .threshold = kLeastScore};
+}
+
+void check_mask_rcnn(const Recipe& recipe) {
+    check_places(recipe, "boxes");
+    require(recipe.head.is_detector(), "head.kind", "mask_rcnn with loss.name mask_rcnn");
+    require(recipe.head.detection.masks || !recipe.save.best.starts_with("mask_"), "save.best",
+            fmt::format("a score of boxes with head.masks=false, found {}", recipe.save.best));
+    require(recipe.augment.short_sides.empty() || recipe.augment.short_side == 0,
+            "augment.short_side",
+            fmt::format("0 with augment.short_sides, found {}", recipe.augment.short_side));
 }
 
 void check_bce(const Recipe& recipe) {
@@ -255,8 +317,9 @@ void check_clusters(const Recipe& recipe) {
 
 // What only losses that learn features use.
 void check_labels_alone(const Recipe& recipe) {
-    const bool segments = asks_for(recipe.loss, &ObjectiveTerm::pixels);
-    require(segments || (!recipe.head.any() && !recipe.head.is_dense()), "head.kind",
+    const bool places = asks_for(recipe.loss, &ObjectiveTerm::pixels) ||
+                        asks_for(recipe.loss, &ObjectiveTerm::objects);
+    require(places || (!recipe.head.any() && !recipe.head.has_own_classes()), "head.kind",
             "a loss that uses a head, such as loss.name grafit or segment, or none");
     require(recipe.views.name == ViewsKind::none, "views.name",
             "a loss that uses several views, such as loss.name grafit, or none");
@@ -302,6 +365,13 @@ const std::vector<ObjectiveTerm>& objective_terms() {
          .task = pixel_classes,
          .bind_loss = bind_segment,
          .check = check_segment},
+        {.name = "mask_rcnn",
+         .classifier = true,
+         .target = boxes_and_masks,
+         .objects = true,
+         .task = boxes_of_classes,
+         .bind = bind_detect,
+         .check = check_mask_rcnn},
         {.name = "knn", .features = true, .bind = bind_memory},
         {.name = "instance",
          .features = true,
@@ -328,6 +398,7 @@ const std::vector<ObjectiveRow>& objective_rows() {
         {"token_label", "VOLO's, with a label for every token", {"token_label"}},
         {"multi_label", "any number of classes per image", {"multi_label"}},
         {"segment", "a class for every pixel", {"segment"}},
+        {"mask_rcnn", "boxes of objects, with a class and a mask each", {"mask_rcnn"}},
         {"knn", "remembered images of the same class are the nearest (SNCA)", {"knn"}},
         {"instance", "views of an image agree with each other", {"instance"}},
         {"grafit", "knn and instance", {"knn", "instance"}},

@@ -27,7 +27,8 @@ struct ObjectiveTerm {
     // What it learns from each image of the data; null: one label, mixed as the images are. Throws
     // Error for data that does not have it.
     TargetPtr (*target)(const Recipe&, const Dataset& train, ImageSize size) = nullptr;
-    bool pixels = false;  // of every pixel, so that image and label image are augmented together
+    bool pixels = false;   // of every pixel, so that image and label image are augmented together
+    bool objects = false;  // of boxes in images of several sizes, padded to one
     Task (*task)(const Recipe&) = nullptr;  // of the model that it makes; null: one class per image
     void (*bind_loss)(Settings&, LossPart&) = nullptr;  // its keys in [loss]
     void (*bind)(Settings&, Recipe&) = nullptr;         // and in a table of its own

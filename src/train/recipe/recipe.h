@@ -77,6 +77,9 @@ struct AugmentPart {
     ResizeStyle resize = ResizeStyle::opencv;
     double largest_class = 0.75;  // share of a crop from which on another one is drawn; 1: never
     bool photometric = true;
+    // Where boxes are found, images are made to fit into the model's with one of these.
+    std::vector<std::int64_t> short_sides = {};  // empty: eleven, from 0.6 to 1 times short_side
+    double crop_first = 0.5;                     // probability of a crop before that
     bool operator==(const AugmentPart&) const = default;
 };
 
@@ -150,7 +153,8 @@ enum class ScheduleKind {
     cosine_after_warmup,  // the warm-up ends at the peak, and the cosine starts there: DINO
     step,
     constant,
-    poly,  // by a power of what is left of the run; the warm-up multiplies it: mmsegmentation
+    steps,  // at certain epochs
+    poly,   // by a power of what is left of the run; the warm-up multiplies it: mmsegmentation
 };
 enum class ScheduleUnit { step, epoch };
 
@@ -163,11 +167,12 @@ struct SchedulePart {
     std::int64_t warmup_steps = 0;  // in place of `warmup`; 0: that counts
     double warmup_lr = 1e-6;
     double min_lr = 1e-5;
-    bool scale_ends = false;  // a batch below optim.lr_batch lowers these two as well
-    double cooldown = 0;      // further epochs at min_lr
-    double step_every = 30;   // schedule "step"
-    double step_factor = 0.1;
-    double power = 1;  // schedule "poly"
+    bool scale_ends = false;               // a batch below optim.lr_batch lowers these two as well
+    double cooldown = 0;                   // further epochs at min_lr
+    double step_every = 30;                // schedule "step"
+    double step_factor = 0.1;              // and "steps"
+    std::vector<double> steps_at{27, 33};  // schedule "steps": epochs
+    double power = 1;                      // schedule "poly"
     bool operator==(const SchedulePart&) const = default;
 };
 
@@ -241,6 +246,19 @@ struct DinoPart {
     bool operator==(const DinoPart&) const = default;
 };
 
+// [detect]: what the loss of a detector looks at in an image, and what its terms count.
+struct DetectPart {
+    std::int64_t anchors = 256;
+    double anchor_positives = 0.5;  // share of these at most
+    std::int64_t proposals = 1000;  // of the first stage, that regions are drawn from
+    std::int64_t regions = 512;
+    double region_positives = 0.25;
+    double rpn_weight = 1;  // of both terms of the first stage
+    double box_weight = 1;  // of both terms of the second stage
+    double mask_weight = 1;
+    bool operator==(const DetectPart&) const = default;
+};
+
 // [distill]
 struct DistillPart {
     Distillation kind = Distillation::none;
@@ -270,6 +288,7 @@ struct TrainPart {
     double memory = 0;               // GiB that a process may use; 0: what the machine has left
     std::int64_t patience = 0;       // epochs without a better one that end the run; 0: never
     bool sync_batch_norms = false;   // over the images of all processes
+    bool frozen_norms = false;       // batch norms of the trunk stay as they are
     std::string device = "cpu";
     bool operator==(const TrainPart&) const = default;
 };
@@ -315,6 +334,7 @@ struct Recipe {
     MemoryPart memory;
     DinoPart dino;
     ClusterPart clusters;
+    DetectPart detect;
     DistillPart distill;
     TrainPart train;
     EvalPart eval;

@@ -122,21 +122,31 @@ void bind_mix(Settings& s, AugmentPart& p) {
 void bind_joint(Settings& s, AugmentPart& p) {
     s.integer("augment.long_side", p.long_side, 0,
               "segment: longer side that an image is made to fit, at its aspect, before "
-              "augment.resize_ratio; 0: four times the shorter one",
+              "augment.resize_ratio; 0: four times the shorter one; mask_rcnn: that no image "
+              "exceeds; 0: the model's",
               100'000);
     s.integer("augment.short_side", p.short_side, 0,
-              "segment: the same for the shorter side; 0: the model's image size", 100'000);
+              "segment: the same for the shorter side; mask_rcnn: the largest of the shorter sides "
+              "that augment.short_sides=auto has, and what crops are measured by; 0: the model's "
+              "image size",
+              100'000);
     bind_interval(s, "augment.resize_ratio", p.resize_ratio, 100,
                   "segment: both sides are multiplied by a number drawn from here");
-    s.choice("augment.resize", p.resize,
-             {{"opencv", ResizeStyle::opencv}, {"pillow", ResizeStyle::pillow}},
-             "segment: OpenCV's bilinear without antialiasing, as mmsegmentation has it, or "
-             "augment.filter with it");
+    s.choice(
+        "augment.resize", p.resize,
+        {{"opencv", ResizeStyle::opencv}, {"pillow", ResizeStyle::pillow}},
+        "segment, mask_rcnn: OpenCV's bilinear without antialiasing, as mmsegmentation has it, or "
+        "augment.filter with it");
     s.number("augment.largest_class", p.largest_class, 0.01, 1,
              "segment: another crop is drawn, up to ten times, while one class has this share of "
              "its labelled pixels; 1: never");
     s.flag("augment.photometric", p.photometric,
-           "segment: random brightness, contrast, saturation and hue");
+           "segment, mask_rcnn: random brightness, contrast, saturation and hue");
+    bind_list(s, "augment.short_sides", p.short_sides, 16, 100'000, "auto",
+              "mask_rcnn: an image is resized to one of these shorter sides; auto: eleven of them, "
+              "from 0.6 to 1 times augment.short_side (480 … 800 of 800)");
+    s.number("augment.crop_first", p.crop_first, 0, 1,
+             "mask_rcnn: probability that an image is cropped before that, as DETR does it");
 }
 
 void bind_accumulate(Settings& s, std::int64_t& field) {
@@ -211,10 +221,12 @@ void bind_schedule(Settings& s, SchedulePart& p) {
         {{"cosine", ScheduleKind::cosine},
          {"cosine-after-warmup", ScheduleKind::cosine_after_warmup},
          {"step", ScheduleKind::step},
+         {"steps", ScheduleKind::steps},
          {"constant", ScheduleKind::constant},
          {"poly", ScheduleKind::poly}},
         "how the learning rate falls after the warm-up, which is a part of the cosine's period "
-        "or comes before it; poly: by schedule.power of what is left of the run, where the warm-up "
+        "or comes before it; step: every schedule.step_every epochs; steps: at "
+        "schedule.steps_at; poly: by schedule.power of what is left of the run, where the warm-up "
         "multiplies it (mmsegmentation)");
     s.choice("schedule.unit", p.unit,
              {{"step", ScheduleUnit::step}, {"epoch", ScheduleUnit::epoch}},
@@ -231,7 +243,10 @@ void bind_schedule(Settings& s, SchedulePart& p) {
     s.number("schedule.cooldown", p.cooldown, 0, kLongestText, "further epochs at min_lr");
     s.number("schedule.step_every", p.step_every, 0.001, kLongestText,
              "step: epochs between steps");
-    s.number("schedule.step_factor", p.step_factor, 1e-6, 1, "step: the rate is multiplied by it");
+    s.number("schedule.step_factor", p.step_factor, 1e-6, 1,
+             "step, steps: the rate is multiplied by it");
+    bind_list(s, "schedule.steps_at", p.steps_at, 0.001, kLongestText, "none",
+              "steps: the epochs at which the rate falls so");
     s.number("schedule.power", p.power, 0.01, 100, "poly: 1 is a straight line");
 }
 
@@ -284,7 +299,10 @@ void bind_train(Settings& s, TrainPart& p) {
               "epochs without a better one, by save.best, after which a validation ends the run; "
               "0: never");
     s.flag("train.sync_batch_norms", p.sync_batch_norms,
-           "segment: batch norms take the statistics of all processes' images");
+           "segment, mask_rcnn: batch norms take the statistics of all processes' images");
+    s.flag("train.frozen_norms", p.frozen_norms,
+           "batch norms of the backbone keep their statistics and do not learn: for the few images "
+           "of a detector's batch");
     bind_text(s, "train.device", p.device, "cpu, or a device of LibTorch such as cuda:0");
 }
 
@@ -298,15 +316,16 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
     s.word("eval.crop_mode", eval.crop_mode, std::move(modes),
            "how an image that is not square is cut");
     bind_neighbours(s, eval);
-    s.integer("save.steps", save.steps, 0,
-              "also save every N steps; 0: at the end of epochs only", kAny);
+    s.integer("save.steps", save.steps, 0, "also save every N steps; 0: at the end of epochs only",
+              kAny);
     s.integer("save.keep_every", save.keep_every, 0,
               "keep the model files of every Nth epoch, averaged weights too; 0: none");
     bind_text(
         s, "save.best", save.best,
         "the score that decides which weights are the best: top1, top5, loss or ece, of loss.name "
-        "multi_label map, f1, macro_f1, exact_match or loss, of segment miou, macc or aacc, and "
-        "with _ema that of averaged "
+        "multi_label map, f1, macro_f1, exact_match or loss, of segment miou, macc or aacc, of "
+        "mask_rcnn box_ap, mask_ap and the other scores of cait eval, and with _ema that of "
+        "averaged "
         "weights");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
 }

@@ -50,6 +50,37 @@ SegmentationSettings segmentation_settings(const Recipe& recipe, ImageSize size,
     return settings;
 }
 
+// mmdetection's sides are those of images of 800 pixels; others have the same shares of theirs.
+DetectionSettings detection_settings(const Recipe& recipe, ImageSize size,
+                                     const ChannelValues& mean, const ChannelValues& std) {
+    const AugmentPart& augment = recipe.augment;
+    const std::int64_t short_side = augment.short_side > 0 ? augment.short_side
+                                    : augment.short_sides.empty()
+                                        ? std::min(size.height, size.width)
+                                        : augment.short_sides.back();
+    constexpr std::int64_t kUsual = 800;
+    const auto scaled = [short_side](std::int64_t side) {
+        return std::max<std::int64_t>(1, side * short_side / kUsual);
+    };
+    DetectionSettings settings;
+    settings.height = size.height;
+    settings.width = size.width;
+    for (std::int64_t& side : settings.short_sides) side = scaled(side);
+    for (std::int64_t& side : settings.crop_from) side = scaled(side);
+    settings.crop_side = {double(scaled(384)), double(scaled(600))};
+    if (!augment.short_sides.empty()) settings.short_sides = augment.short_sides;
+    settings.long_side =
+        augment.long_side > 0 ? augment.long_side : std::max(size.height, size.width);
+    settings.crop = augment.crop_first;
+    settings.flip = augment.flip;
+    settings.photometric = augment.photometric ? 1 : 0;
+    if (augment.resize == ResizeStyle::pillow) settings.filter = augment.filter;
+    settings.mean = mean;
+    settings.std = std;
+    settings.check();
+    return settings;
+}
+
 Mixup mixup_settings(const Recipe& recipe) {
     Mixup mixup;
     mixup.mixup_alpha = recipe.augment.mixup;

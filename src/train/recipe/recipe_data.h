@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/image_size.h"
+#include "data/augment/detection_transform.h"
 #include "data/augment/mixup.h"
 #include "data/augment/multi_crop.h"
 #include "data/augment/segmentation_transform.h"
@@ -23,6 +24,10 @@ TrainSettings train_settings(const Recipe& recipe, std::int64_t height, std::int
 // What happens to an image and its label image; the model takes images of `size`.
 SegmentationSettings segmentation_settings(const Recipe& recipe, ImageSize size,
                                            const ChannelValues& mean, const ChannelValues& std);
+
+// What happens to an image whose boxes are found; the model takes images of `size`.
+DetectionSettings detection_settings(const Recipe& recipe, ImageSize size,
+                                     const ChannelValues& mean, const ChannelValues& std);
 
 // [views] for a model that takes images of `size`, multi-crop. Throws UsageError as above.
 MultiCropSettings multi_crop_settings(const ViewsPart& views, ImageSize size,

@@ -18,6 +18,8 @@ bool jitters(const std::string& jitter) { return ColourJitter::parse(jitter).act
 bool policy_keeps_jitter(const AugmentPart& a) { return keeps_jitter(parse_policy(a.policy)); }
 bool distils(const Recipe& r) { return r.distill.kind != Distillation::none; }
 bool segments(const Recipe& r) { return asks_for(r.loss, &ObjectiveTerm::pixels); }
+bool detects(const Recipe& r) { return asks_for(r.loss, &ObjectiveTerm::objects); }
+bool moves_jointly(const Recipe& r) { return segments(r) || detects(r); }
 bool crops_several(const Recipe& r) { return r.views.name == ViewsKind::multi_crop; }
 
 const std::vector<ReadRule>& data_rules() {
@@ -36,15 +38,18 @@ const std::vector<ReadRule>& data_rules() {
          "a views.name other than multi-crop"},
         {{"augment.crop", "augment.scale", "augment.ratio", "augment.policy", "augment.jitter",
           "augment.force_jitter", "augment.erase", "eval.crop_ratio", "eval.crop_mode"},
-         [](const Recipe& r) { return !segments(r); },
-         "a loss.name other than segment"},
-        {{"augment.long_side", "augment.short_side", "augment.resize_ratio", "augment.resize",
-          "augment.largest_class", "augment.photometric"},
-         segments,
-         "loss.name=segment"},
+         [](const Recipe& r) { return !moves_jointly(r); },
+         "a loss.name other than segment and mask_rcnn"},
+        {{"augment.long_side", "augment.short_side", "augment.resize", "augment.photometric"},
+         moves_jointly,
+         "loss.name segment or mask_rcnn"},
+        {{"augment.resize_ratio", "augment.largest_class"}, segments, "loss.name=segment"},
+        {{"augment.short_sides", "augment.crop_first"}, detects, "loss.name=mask_rcnn"},
         {{"augment.filter"},
-         [](const Recipe& r) { return !segments(r) || r.augment.resize == ResizeStyle::pillow; },
-         "augment.resize=pillow with loss.name segment"},
+         [](const Recipe& r) {
+             return !moves_jointly(r) || r.augment.resize == ResizeStyle::pillow;
+         },
+         "augment.resize=pillow with loss.name segment or mask_rcnn"},
         {{"augment.scale", "augment.ratio"},
          [](const Recipe& r) { return r.augment.crop == CropKind::random_resized; },
          "augment.crop=rrc"},
@@ -121,15 +126,23 @@ const std::vector<ReadRule>& optim_rules() {
         {{"schedule.scale_ends"},
          [](const Recipe& r) { return r.optim.lr_batch > 0; },
          "optim.lr_batch above 0"},
-        {{"schedule.step_every", "schedule.step_factor"},
+        {{"schedule.step_every"},
          [](const Recipe& r) { return r.schedule.name == ScheduleKind::step; },
          "schedule.name=step"},
+        {{"schedule.step_factor"},
+         [](const Recipe& r) {
+             return r.schedule.name == ScheduleKind::step || r.schedule.name == ScheduleKind::steps;
+         },
+         "schedule.name step or steps"},
+        {{"schedule.steps_at"},
+         [](const Recipe& r) { return r.schedule.name == ScheduleKind::steps; },
+         "schedule.name=steps"},
         {{"schedule.power"},
          [](const Recipe& r) { return r.schedule.name == ScheduleKind::poly; },
          "schedule.name=poly"},
         {{"train.sync_batch_norms"},
-         [](const Recipe& r) { return !r.train.sync_batch_norms || segments(r); },
-         "loss.name=segment"},
+         [](const Recipe& r) { return !r.train.sync_batch_norms || moves_jointly(r); },
+         "loss.name segment or mask_rcnn"},
         {{"train.ema_warmup"},
          [](const Recipe& r) { return !r.train.ema_warmup || r.train.ema > 0; },
          "train.ema above 0"},
@@ -149,7 +162,7 @@ const std::vector<ReadRule>& loss_rules() {
     static const std::vector<ReadRule> kRules = {
         {{"loss.smoothing"},
          [](const Recipe& r) {
-             return asks_for(r.loss, &ObjectiveTerm::classifier) && !segments(r);
+             return asks_for(r.loss, &ObjectiveTerm::classifier) && !moves_jointly(r);
          },
          "a loss.name with a classifier of images"},
         {{"loss.bce_threshold"},
@@ -170,11 +183,12 @@ const std::vector<ReadRule>& loss_rules() {
          "a loss.name that compares views alongside another term"},
         {{"head.hidden"},
          [](const Recipe& r) {
-             return r.head.kind == HeadKind::mlp || r.head.kind == HeadKind::dino;
+             return r.head.kind == HeadKind::mlp || r.head.kind == HeadKind::dino ||
+                    r.head.is_detector();
          },
-         "head.kind mlp or dino"},
+         "head.kind mlp, dino or mask_rcnn"},
         {{"head.outputs"},
-         [](const Recipe& r) { return r.head.kind != HeadKind::none && !r.head.is_dense(); },
+         [](const Recipe& r) { return r.head.kind != HeadKind::none && !r.head.has_own_classes(); },
          "a head.kind that projects"},
         {{"head.bottleneck", "head.batch_norm", "head.norm_last_layer"},
          [](const Recipe& r) { return r.head.kind == HeadKind::dino; },

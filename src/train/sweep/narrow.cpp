@@ -23,8 +23,7 @@ struct MappedArm {
 
 bool asks_for_boundary(const SweepStudy& study, const SweepRun& run) {
     return std::ranges::any_of(study.contrasts, [&](const StudyContrast& contrast) {
-        return contrast.kind == ContrastKind::largest_stable &&
-               contrast.key == study.narrow->key &&
+        return contrast.kind == ContrastKind::largest_stable && contrast.key == study.narrow->key &&
                (matches(run, contrast.better) || matches(run, contrast.worse));
     });
 }
@@ -54,8 +53,7 @@ void add_with_neighbours(const Line& line, Line::const_iterator at, std::set<dou
 
 // What the map's seed says about the others; nothing before it is complete.
 std::optional<std::set<double>> values_of_map(const SweepStudy& study, const MappedArm& arm,
-                                              const std::vector<SweepRun>& runs,
-                                              const Find& find) {
+                                              const std::vector<SweepRun>& runs, const Find& find) {
     const auto map = arm.seeds.find(study.narrow->seed);
     if (map == arm.seeds.end()) return std::nullopt;
     const Line& line = map->second;

@@ -12,9 +12,9 @@
 namespace cait {
 
 // Of `runs`, those that the records ask for so far: all of the seed of the map; of the others, once
-// an arm's map is complete, the best value by top-1 and its neighbours and, for contrasts of largest
-// stable values, the largest stable one and its neighbours, and on from there until a seed's own
-// largest stable value is known. All of them where the study has no [narrow].
+// an arm's map is complete, the best value by top-1 and its neighbours and, for contrasts of
+// largest stable values, the largest stable one and its neighbours, and on from there until a
+// seed's own largest stable value is known. All of them where the study has no [narrow].
 std::vector<SweepRun> narrowed(
     const SweepStudy& study, std::vector<SweepRun> runs,
     const std::function<std::optional<RunRecord>(const SweepRun&)>& find);

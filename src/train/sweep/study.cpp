@@ -352,8 +352,7 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
     reader.only(
         root,
         {"title", "recipe", "settings", "data", "define", "factors", "together", "skip", "arm",
-         "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend", "tune",
-         "narrow"},
+         "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend", "tune", "narrow"},
         "");
     SweepStudy study;
     study.file = file;

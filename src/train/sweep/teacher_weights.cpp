@@ -56,8 +56,8 @@ std::optional<TeacherWeights> parse_teacher_weights(const std::string& value) {
     if (like == std::string::npos) return TeacherWeights{.run = value.substr(1), .like = {}};
     const std::size_t within = value.find(kWithin, like);
     if (within == std::string::npos)
-        throw Error(fmt::format("expected '@RUN like RUN within NUMBER', found '{}'",
-                                printable(value)));
+        throw Error(
+            fmt::format("expected '@RUN like RUN within NUMBER', found '{}'", printable(value)));
     TeacherWeights weights;
     weights.run = value.substr(1, like - 1);
     weights.like = value.substr(like + kLike.size(), within - like - kLike.size());
@@ -98,9 +98,10 @@ fs::path teacher_file(const fs::path& out, const TeacherWeights& weights) {
             kept.push_back(std::uint64_t(point.epoch));
     const auto epoch = epoch_of_score(curve, kept, score, weights.within);
     if (!epoch)
-        throw Error(fmt::format("an epoch of {} with top-1 within {:g} of {:.4f}; none of the {} that "
-                                "are kept (save.keep_every) has it",
-                                run.string(), weights.within, score, kept.size()));
+        throw Error(
+            fmt::format("an epoch of {} with top-1 within {:g} of {:.4f}; none of the {} that "
+                        "are kept (save.keep_every) has it",
+                        run.string(), weights.within, score, kept.size()));
     return epoch_file(run, *epoch);
 }
 

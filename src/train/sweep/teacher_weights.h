@@ -13,9 +13,9 @@
 namespace cait {
 
 struct TeacherWeights {
-    std::string run;     // "teacher" or "teacher/1"
-    std::string like;    // another one; empty: the final weights of `run`
-    double within = 0;   // top-1 by which the two may differ
+    std::string run;    // "teacher" or "teacher/1"
+    std::string like;   // another one; empty: the final weights of `run`
+    double within = 0;  // top-1 by which the two may differ
     std::string text() const;
 };
 
@@ -30,7 +30,6 @@ std::optional<std::uint64_t> epoch_of_score(const std::vector<CurvePoint>& curve
 
 // The file in the folder of a study, below which its runs lie. Throws Error that says what is
 // missing: a run, its kept epochs (save.keep_every), its validation, or an epoch that comes close.
-std::filesystem::path teacher_file(const std::filesystem::path& out,
-                                   const TeacherWeights& weights);
+std::filesystem::path teacher_file(const std::filesystem::path& out, const TeacherWeights& weights);
 
 }  // namespace cait

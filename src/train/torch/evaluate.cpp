@@ -117,8 +117,8 @@ public:
     // Training moves the caller's running statistics in place.
     At operator()(const op::BatchNorm& op) const {
         // On a frozen trunk a norm that learns takes the statistics of the batch.
-        const bool training =
-            context_.mode == Mode::train && (!context_.frozen || in_[1].requires_grad());
+        const bool frozen = (context_.frozen || context_.frozen_norms) && !in_[1].requires_grad();
+        const bool training = context_.mode == Mode::train && !frozen;
         // Vectors, of which heads norm few: the same numbers whatever the number of processes.
         if (training && (context_.sum_over_processes || in_[0].dim() == 2))
             return synced_batch_norm(wide(in_[0]), {in_[1], in_[2], in_[3], in_[4]}, op.momentum,

@@ -27,6 +27,8 @@ struct EvaluateContext {
     // The trunk does not learn, as in a linear probe: batch norms use their running statistics and
     // leave them alone, and nothing is dropped.
     bool frozen = false;
+    // Batch norms that do not learn use their running statistics and leave them alone.
+    bool frozen_norms = false;
     Precision precision = Precision::fp32;
     // The linear layers that the engine computes in int8 see values rounded so, in float32.
     bool quantize = false;

@@ -23,7 +23,7 @@ namespace {
 // fused. What else could go there costs the branch kernels nothing, so that without batch norms the
 // weights stay as they are: mapped from their file.
 ComputedConstants computation_of(const Model& model, const std::vector<std::string>& taps) {
-    Graph graph = record(model.spec(), {.taps = taps});
+    Graph graph = record(model.spec(), {.taps = taps.empty() ? default_taps(model.spec()) : taps});
     const bool pays = std::ranges::any_of(graph.nodes, [](const Node& node) {
         return std::holds_alternative<op::BatchNorm>(node.op);
     });

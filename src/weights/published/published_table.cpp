@@ -124,6 +124,7 @@ constexpr PublishedWeights kTable[] = {
     {"resnet50", "", timm_rsb, "resnet50_a1_0-14fe96d1.pth"},
     {"resnet101", "", timm_rsb, "resnet101_a1_0-cdcb52a9.pth"},
     {"resnet152", "", timm_rsb, "resnet152_a1_0-2eee8a7a.pth"},
+    {"maskrcnn_resnet50_fpn", "", torchvision, "maskrcnn_resnet50_fpn_coco-bf2d0c1e.pth"},
     {"resnet50d", "", timm_hub, "resnet50d.ra2_in1k"},
     {"resnext50_32x4d", "", timm_hub, "resnext50_32x4d.tv_in1k"},
     {"resnext50d_32x4d", "", timm_hub, "resnext50d_32x4d.bt_in1k"},

@@ -23,6 +23,7 @@ std::string_view base_of(Publisher publisher) {
             return "https://github.com/huggingface/pytorch-image-models/releases/download/"
                    "v0.1-tpu-weights/";
         case Publisher::volo: return "https://github.com/sail-sg/volo/releases/download/volo_1/";
+        case Publisher::torchvision: return "https://download.pytorch.org/models/";
         case Publisher::dinov2: return "https://dl.fbaipublicfiles.com/dinov2/";
         case Publisher::ceit_page: return "https://github.com/coeusguo/ceit";
         case Publisher::deepvit_page: return "https://github.com/zhoudaquan/dvit_repo";

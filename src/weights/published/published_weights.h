@@ -13,13 +13,14 @@
 namespace cait {
 
 enum class Publisher {
-    deit,       // the file host of the DeiT authors
-    timm_hub,   // timm's repositories on the model hub: one safetensors file each
-    timm_rsb,   // timm's releases: "ResNet strikes back"
-    timm_tpu,   // timm's releases: trained on TPUs
-    volo,       // VOLO's release
-    dinov2,     // the file host of the DINOv2 authors, a folder for each trunk
-    ceit_page,  // no direct address: a page with a link for people
+    deit,         // the file host of the DeiT authors
+    timm_hub,     // timm's repositories on the model hub: one safetensors file each
+    timm_rsb,     // timm's releases: "ResNet strikes back"
+    timm_tpu,     // timm's releases: trained on TPUs
+    volo,         // VOLO's release
+    dinov2,       // the file host of the DINOv2 authors, a folder for each trunk
+    torchvision,  // PyTorch's own host
+    ceit_page,    // no direct address: a page with a link for people
     deepvit_page,
 };
 

@@ -48,10 +48,10 @@ TEST(Metrics, OfEqualLogitsTheFirstComesFirst) {
 }
 
 TEST(Metrics, LogitsEndWhereTheyEndWhateverLiesBehindThem) {
-    const std::vector<float> memory{0, 2, 1, 100};
-    Metrics metrics(3);
-    EXPECT_EQ(metrics.add(0, std::span(memory).first(3), 1), 1);
-    EXPECT_DOUBLE_EQ(metrics.top1(), 1);
+    const std::vector<float> memory{5, 4, 3, 2, 1, 100};
+    Metrics metrics(5);
+    EXPECT_EQ(metrics.add(0, std::span(memory).first(5), 4), 0);
+    EXPECT_DOUBLE_EQ(metrics.top5(), 1);
 }
 
 TEST(Metrics, CalibrationErrorByHand) {

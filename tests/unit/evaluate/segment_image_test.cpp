@@ -81,6 +81,7 @@ SegmentOptions options_of(const nlohmann::json& stored) {
     SegmentOptions options;
     options.mode =
         stored["mode"] == "slide" ? SegmentOptions::Mode::slide : SegmentOptions::Mode::whole;
+    options.stretch_padded = true;
     options.short_side = stored["short_side"];
     options.long_side = stored["long_side"];
     options.stride = stored["stride"];
@@ -145,6 +146,58 @@ TEST(SegmentImage, WholeImagesGetNetworksOfWholePatches) {
     EXPECT_EQ(segmenter.options().stride, 16);
     segmenter.segment(picture(50, 37));  // 32.4 x 24, 16.2 x 12
     EXPECT_THAT(networks->sizes, ElementsAre(ImageSize{24, 32}, ImageSize{16, 16}));
+}
+
+// The second class is likelier to the right of x = 10 or below y = 14 of the network's input, and
+// says how far.
+class PlaceNetwork final : public Executor, public SegmentNetworks {
+public:
+    explicit PlaceNetwork(bool down) : down_(down) {}
+    std::shared_ptr<const Executor> of_size(ImageSize) const override {
+        return {std::shared_ptr<const Executor>(), this};
+    }
+    std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
+                                      const std::vector<std::string>& taps) const override {
+        const Shape& seen = inputs.begin()->second.shape();
+        const std::int64_t height = seen[2] / 4, width = seen[3] / 4;
+        Tensor maps = Tensor::zeros(DType::f32, {1, 2, height, width});
+        for (std::int64_t y = 0; y < height; ++y)
+            for (std::int64_t x = 0; x < width; ++x)
+                maps.mutable_floats()[std::size_t((height + y) * width + x)] =
+                    down_ ? 4 * float(y) + 2 - 14 : 4 * float(x) + 2 - 10;
+        return {{taps.at(0), maps}};
+    }
+
+private:
+    bool down_;
+};
+
+// 20 x 24 pixels are padded to 24 x 24, and 24 x 20 likewise: the map shows 24 pixels in 6 cells.
+TEST(SegmentImage, PaddingIsCutOffExactly) {
+    SegmentNetwork network = facts();
+    network.classes = 2;
+    for (const bool down : {false, true}) {
+        const Image image = Image::blank(down ? 24 : 20, down ? 20 : 24, 3);
+        const double border = down ? 14 : 10;
+        for (const bool stretched : {false, true}) {
+            SegmentOptions options;
+            options.stretch_padded = stretched;
+            options.short_side = 20;
+            const SegmentedImage found =
+                ImageSegmenter(std::make_shared<PlaceNetwork>(down), network, options, 1, 1)
+                    .segment(image, "image", true);
+            for (std::int64_t i = 0; i < 480; ++i) {
+                const std::int64_t place = down ? i / image.width : i % image.width;
+                // Where the middle of the pixel lies in the network's input.
+                const double at = (double(place) + 0.5) * (stretched ? 1.2 : 1);
+                EXPECT_EQ(found.labels.values[std::size_t(i)], at > border ? 1 : 0) << i;
+                if (at < 2 || at > 22) continue;  // beyond the middles of the outermost cells
+                EXPECT_NEAR(found.probabilities[std::size_t(480 + i)],
+                            1 / (1 + std::exp(border - at)), 1e-5)
+                    << i;
+            }
+        }
+    }
 }
 
 TEST(SegmentImage, ResultsDoNotDependOnThreads) {

@@ -85,7 +85,7 @@ TEST(DenseHead, AnswersForEveryPixelOfEveryFamily) {
             const ModelSpec spec = configure(preset.name, dense_settings(preset, kind));
             const Shape shape = shape_of(spec, "segmentation");
             EXPECT_EQ(shape[1], 3);
-            EXPECT_EQ(default_tap(spec), "segmentation");
+            EXPECT_EQ(default_taps(spec), std::vector<std::string>{"segmentation"});
             EXPECT_EQ(class_count(spec), 3);
             EXPECT_THAT(offered_taps(spec), Not(Contains("logits")));
             EXPECT_THAT(offered_taps(spec), Contains("features"));
@@ -119,9 +119,7 @@ TEST(DenseHead, HasASecondOutputInTrainingOnly) {
 
 TEST(DenseHead, TapsBlocksByDepth) {
     const auto blocks = [](Pyramid pyramid, MapsOf maps, std::int64_t depth) {
-        DenseConfig c;
-        c.pyramid = pyramid;
-        return tapped_blocks(c, maps, depth);
+        return tapped_blocks({.pyramid = pyramid}, maps, depth);
     };
     EXPECT_THAT(blocks(Pyramid::scales, MapsOf::blocks, 12), ElementsAre(3, 5, 7, 11));
     EXPECT_THAT(blocks(Pyramid::scales, MapsOf::blocks, 24), ElementsAre(7, 11, 15, 23));

@@ -81,7 +81,8 @@ TEST(SweepReport, RunsThatFailedAreCountedAndListed) {
     EXPECT_EQ(json["studies"][0]["arms"][1]["failed"], 1);
     EXPECT_EQ(json["studies"][0]["arms"][1]["runs"], 3);
     EXPECT_NEAR(json["studies"][0]["arms"][1]["scores"]["top1"]["mean"], 0.3, 1e-12);
-    EXPECT_THAT(sweep_csv(example()), HasSubstr("s,b,3,diverged,\"the loss, \"\"nan\"\"\",4,0.1\n"));
+    EXPECT_THAT(sweep_csv(example()),
+                HasSubstr("s,b,3,diverged,\"the loss, \"\"nan\"\"\",4,0.1\n"));
     auto clean = example();
     clean[0].runs.pop_back();
     EXPECT_THAT(sweep_html(clean), Not(HasSubstr("Runs that diverged or failed")));
@@ -102,8 +103,9 @@ TEST(SweepReport, JsonAndCsvHaveEveryRun) {
     EXPECT_EQ(json["studies"][0]["contrasts"][0]["verdict"], "shown");
     EXPECT_EQ(json["studies"][0]["contrasts"][0]["margin"], 0.1);
     const std::string csv = sweep_csv(example());
-    EXPECT_THAT(csv, testing::StartsWith(
-                         "study,arm,seed,status,reason,model.depth,score.top1\ns,a,1,finished,,2,"));
+    EXPECT_THAT(csv,
+                testing::StartsWith(
+                    "study,arm,seed,status,reason,model.depth,score.top1\ns,a,1,finished,,2,"));
     EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
 }
 

@@ -59,6 +59,24 @@ TEST(Parameters, ScalesOfAnotherTrainingDoNotLearn) {
         EXPECT_EQ(param.trained, name.find("gamma") == std::string::npos) << name;
 }
 
+TEST(Parameters, FrozenNormsAreThoseOfTheBackbone) {
+    Recipe recipe;
+    const Graph graph = small("resnet50", {{"image_size", "64"},
+                                           {"width", "4"},
+                                           {"blocks", "1,1,1,1"},
+                                           {"head.kind", "upernet"},
+                                           {"head.width", "8"},
+                                           {"head.classes", "3"}});
+    const auto learns = [&](const char* name) { return by_name(graph, recipe).at(name).trained; };
+    EXPECT_TRUE(learns("layer1.0.bn1.weight"));
+    recipe.train.frozen_norms = true;
+    EXPECT_FALSE(learns("bn1.bias"));
+    EXPECT_FALSE(learns("layer1.0.bn1.weight"));
+    EXPECT_FALSE(learns("layer4.0.downsample.1.bias"));
+    EXPECT_TRUE(learns("layer1.0.conv1.weight"));
+    EXPECT_TRUE(learns("decode_head.bottleneck.bn.weight"));
+}
+
 TEST(Parameters, DistillationTokenDecaysByTheOriginalRuleOnly) {
     const Graph graph = small("deit_tiny_distilled_patch16_224", {{"depth", "1"}});
     Recipe recipe;

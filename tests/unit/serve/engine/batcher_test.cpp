@@ -1,6 +1,7 @@
 #include "serve/engine/batcher.h"
 
 #include <future>
+#include <thread>
 
 #include "support/near.h"
 #include "unit/serve/support.h"
@@ -139,6 +140,84 @@ TEST(Batcher, AMistakeOfOneSetOfOutputsIsToldToItsOwners) {
     batcher.submit(right.job(images(1, 1)));
     EXPECT_THROW(std::rethrow_exception(wrong.get().error), UsageError);
     EXPECT_FALSE(right.get().error);
+}
+
+TEST(Batcher, WhatRemainsIsDoneImageByImageBetweenOthers) {
+    Asked large, small;
+    std::vector<std::string> order;  // by the batcher's thread alone
+    std::promise<void> begun, both_there;
+    Batcher batcher;
+    Job job = large.job(images(3, 3));
+    const Tensor expected = images(3, 3);
+    job.then = [&](const std::map<std::string, Tensor>& outputs, std::int64_t image) {
+        if (image == 0) {
+            begun.set_value();
+            both_there.get_future().wait();
+        }
+        EXPECT_EQ(outputs.at("logits").shape(), (Shape{3, 3}));
+        EXPECT_NEAR(outputs.at("logits").floats()[0], alone(expected)[0], 1e-5);
+        order.push_back(std::to_string(image));
+    };
+    batcher.submit(std::move(job));
+    begun.get_future().wait();
+    Job other = small.job(images(1, 9));
+    other.done = [&, done = other.done](Outcome outcome) {
+        order.push_back("other");
+        done(std::move(outcome));
+    };
+    batcher.submit(std::move(other));
+    EXPECT_EQ(batcher.waiting(), 2U);
+    both_there.set_value();
+    const Outcome outcome = large.get();
+    EXPECT_FALSE(outcome.error);
+    EXPECT_TRUE(outcome.outputs.empty());  // nobody needs them any more
+    EXPECT_FALSE(small.get().error);
+    EXPECT_THAT(order, testing::ElementsAre("0", "other", "1", "2"));
+}
+
+TEST(Batcher, WhatRemainsEndsWhereNobodyWaitsForIt) {
+    Asked left, late, wrong;
+    int seen = 0;
+    Batcher batcher;
+    Job job = left.job(images(3, 1));
+    job.then = [&](const auto&, std::int64_t) {
+        ++seen;
+        *left.gone = true;
+    };
+    batcher.submit(std::move(job));
+    EXPECT_EQ(refusal(left.get()).status, 503);
+    EXPECT_EQ(seen, 1);
+    job = late.job(images(2, 1), 0.5);
+    job.then = [&](const auto&, std::int64_t) {
+        ++seen;
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    };
+    batcher.submit(std::move(job));
+    EXPECT_EQ(refusal(late.get()).status, 503);
+    EXPECT_EQ(seen, 2);
+    job = wrong.job(images(2, 1));
+    job.then = [&](const auto&, std::int64_t) {
+        ++seen;
+        throw Error("wrong");
+    };
+    batcher.submit(std::move(job));
+    EXPECT_THROW(std::rethrow_exception(wrong.get().error), Error);
+    EXPECT_EQ(seen, 3);
+    EXPECT_EQ(batcher.waiting(), 0U);
+}
+
+// What remains counts when somebody asks whether there is time.
+TEST(Batcher, NobodyBeginsWhatWouldNotEnd) {
+    const ServedModelPtr model = tiny_thought_slow(0.001, 0.004);
+    model->rest_time() = ServiceTime(100, 100, 1);
+    Asked plain{.model = model}, more{.model = model};
+    Batcher batcher(60);
+    Job job = more.job(images(1, 1), 30);
+    job.then = [](const auto&, std::int64_t) { ADD_FAILURE() << "begun"; };
+    batcher.submit(plain.job(images(3, 1), 30));
+    batcher.submit(std::move(job));  // four images: the batch is full
+    EXPECT_EQ(refusal(more.get()).status, 503);
+    EXPECT_EQ(refusal(plain.get()).status, 0);
 }
 
 TEST(Batcher, EndsWhatItHasBeforeItEnds) {

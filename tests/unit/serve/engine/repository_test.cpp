@@ -68,7 +68,7 @@ TEST(Repository, ABadFileLeavesTheOldModelServing) {
 
 TEST(ServedModel, KnowsItsOutputs) {
     const ServedModelPtr model = tiny_served();
-    EXPECT_EQ(model->taps().front().name, "logits");
+    EXPECT_EQ(model->outputs().front().name, "logits");
     EXPECT_EQ(model->tap("features")->shape, (Shape{-1, 16}));
     EXPECT_THAT(model->attention_taps(), ElementsAre("class_attention.0"));
     EXPECT_EQ(model->tap("nonsense"), nullptr);
@@ -92,10 +92,10 @@ TEST(ServedModel, OffersAndAnswersEveryTapOfTheCatalogue) {
         SCOPED_TRACE(model.spec().name);
         const ServedModel served({"one", "1", "one.safetensors", [&] { return model; }},
                                  tiny_options(), std::make_shared<ModelStats>());
-        EXPECT_EQ(served.taps().front().name, "logits");
+        EXPECT_EQ(served.outputs().front().name, "logits");
         const std::set<std::string> expected = offered_taps(model.spec());
         std::set<std::string> found;
-        for (const TapInfo& tap : served.taps()) {
+        for (const TapInfo& tap : served.outputs()) {
             found.insert(tap.name);
             const auto held = served.prepare({tap.name});
             const auto outputs =

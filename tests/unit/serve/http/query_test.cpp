@@ -27,6 +27,9 @@ TEST(Query, ReadsParameters) {
     const Parameters parameters("/classify?top=3&attention=1&model=a%26b&empty");
     EXPECT_EQ(parameters.number("top", 5, 1, 10), 3U);
     EXPECT_EQ(parameters.number("k", 5, 1, 10), 5U);
+    EXPECT_EQ(Parameters("/?t=0.25").fraction("t", 0.5, 0.05), 0.25);
+    EXPECT_EQ(Parameters("/?t=1").fraction("t", 0.5, 0.05), 1);
+    EXPECT_EQ(parameters.fraction("t", 0.5, 0.05), 0.5);
     EXPECT_TRUE(parameters.flag("attention"));
     EXPECT_FALSE(parameters.flag("other"));
     EXPECT_EQ(*parameters.find("model"), "a&b");
@@ -39,6 +42,13 @@ TEST(Query, RefusesWhatItCannotMean) {
          {"top=0", "top=11", "top=-1", "top=3x", "top=", "top=1e1", "top=99999999999999999999"})
         EXPECT_EQ(refusal_of([&] {
                       Parameters(std::string("/?") + wrong).number("top", 5, 1, 10);
+                  }).status,
+                  400)
+            << wrong;
+    for (const char* wrong : {"t=0.04", "t=1.01", "t=-1", "t=nan", "t=inf", "t=1e400", "t=0.5x",
+                              "t=", "t=0x1p-1", "t= 0.5"})
+        EXPECT_EQ(refusal_of([&] {
+                      Parameters(std::string("/?") + wrong).fraction("t", 0.5, 0.05);
                   }).status,
                   400)
             << wrong;

@@ -7,8 +7,10 @@
 
 #include "data/targets/label_image.h"
 #include "data/targets/labels.h"
+#include "data/targets/objects.h"
 #include "models/catalogue.h"
 #include "support/small_models.h"
+#include "support/tiny_detector.h"
 #include "train/recipe/objective_rows.h"
 #include "train/torch/convert.h"
 #include "train/training_step.h"
@@ -35,6 +37,12 @@ inline Recipe view_recipe(const std::string& kind) {
     } else if (kind == "segment") {
         recipe.head.kind = HeadKind::linear_map;
         recipe.head.dense.classes = kClasses;
+    } else if (kind == "mask_rcnn") {
+        recipe.head.kind = HeadKind::mask_rcnn;
+        recipe.model.name = tiny_detector_preset();
+        recipe.detect = {.anchors = 64, .proposals = 200, .regions = 48};
+        recipe.train.frozen_norms = true;
+        recipe.optim.name = OptimizerKind::sgd;
     } else if (asks_for(recipe.loss, &ObjectiveTerm::features) && kind != "triplet" &&
                kind != "ce_triplet") {
         recipe.head = {.kind = HeadKind::mlp, .hidden = 12, .outputs = 8, .predictor = 10};
@@ -46,6 +54,7 @@ inline Recipe view_recipe(const std::string& kind) {
 }
 
 inline Model view_model(const Recipe& recipe, double drop_path = 0) {
+    if (recipe.loss.name == "mask_rcnn") return tiny_detector();
     const SettingList settings{{"image_size", "32"},
                                {"patch", "8"},
                                {"dim", "16"},
@@ -70,6 +79,43 @@ inline std::unique_ptr<TrainingStep> view_step(const Recipe& recipe, ProcessGrou
                                                double drop_path = 0) {
     return std::make_unique<TrainingStep>(recipe, view_model(recipe, drop_path), group,
                                           DataFacts{.labels = train_labels()});
+}
+
+// Of image i: a box with its mask, twice as many in every other image, none in every third.
+inline void add_objects(std::span<const std::int64_t> labels, std::int64_t side, Targets& targets) {
+    constexpr std::int64_t kMost = 2;
+    std::vector<float> table;
+    std::vector<std::vector<std::int32_t>> runs;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        std::vector<std::int32_t>& row = runs.emplace_back();
+        for (std::int64_t o = 0; o < kMost; ++o) {
+            const bool there = labels[i] != 2 && (o == 0 || labels[i] == 1);
+            const std::int64_t left = 4 + 20 * o, top = 8 + 3 * labels[i], size = 24 + 4 * o;
+            for (const std::int64_t number : {left, top, left + size, top + size, labels[i], 0L})
+                table.push_back(there ? float(number) : -1);
+            if (!there) continue;
+            std::vector<std::uint8_t> pixels(std::size_t(side * side), 0);
+            for (std::int64_t y = top; y < top + size / 2; ++y)
+                for (std::int64_t x = left; x < left + size; ++x)
+                    pixels[std::size_t(y * side + x)] = 1;
+            const RunMask mask = run_mask(pixels, side, side);
+            row.push_back(std::int32_t(mask.runs.size()));
+            row.insert(row.end(), mask.runs.begin(), mask.runs.end());
+        }
+    }
+    std::size_t longest = 1;
+    for (const auto& row : runs) longest = std::max(longest, row.size());
+    const auto images = std::int64_t(labels.size());
+    Tensor masks = Tensor::empty(DType::i32, {images, std::int64_t(longest)});
+    auto* out = reinterpret_cast<std::int32_t*>(masks.mutable_bytes().data());
+    for (auto& row : runs) {
+        row.resize(longest, -1);
+        out = std::ranges::copy(row, out).out;
+    }
+    targets[kObjects] = Tensor::of({images, kMost, 6}, table);
+    targets[kObjectMasks] = std::move(masks);
+    targets[kShownSizes] =
+        Tensor::of({images, 2}, std::vector<std::int64_t>(std::size_t(2 * images), side));
 }
 
 // Step `step` of a run with `images` in a batch: of these, the share of one process.
@@ -108,6 +154,12 @@ inline Batch view_batch(const std::string& kind, std::uint64_t step, std::int64_
             }
         batch.views.push_back(std::move(group));
     };
+    if (kind == "mask_rcnn") {
+        constexpr std::int64_t kDetectorSide = 64;
+        add_objects(labels, kDetectorSide, batch.targets);
+        add(1, kDetectorSide);
+        return batch;
+    }
     add(kind == "dino" ? 2 : 3, 32);
     if (kind == "dino") add(3, 16);
     return batch;

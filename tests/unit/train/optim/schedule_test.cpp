@@ -48,6 +48,30 @@ TEST(Schedule, StepsDownEverySoManyEpochs) {
     EXPECT_NEAR(learning_rate(fine, 1, 10, 3), 1e-3, 1e-15);
 }
 
+TEST(Schedule, FallsAtCertainEpochs) {
+    SchedulePart part = schedule(ScheduleKind::steps);
+    part.epochs = 36;
+    part.warmup = 0;
+    part.steps_at = {27, 33};
+    part.step_factor = 0.1;
+    const auto rate = [&](std::int64_t step) { return learning_rate(part, 1e-4, 10, step); };
+    EXPECT_DOUBLE_EQ(rate(0), 1e-4);
+    EXPECT_DOUBLE_EQ(rate(269), 1e-4);
+    EXPECT_NEAR(rate(270), 1e-5, 1e-12);
+    EXPECT_NEAR(rate(329), 1e-5, 1e-12);
+    EXPECT_NEAR(rate(330), 1e-6, 1e-13);
+    // A warm-up in steps, from a thousandth: mmcv's linear one with ratio 0.001.
+    part.warmup = 50;
+    part.epochs = 360;
+    part.steps_at = {270, 330};
+    part.warmup_lr = 1e-7;
+    for (const std::int64_t step : {0, 1, 250, 499})
+        EXPECT_NEAR(rate(step), 1e-4 * (1 - (1 - double(step) / 500) * (1 - 1e-3)), 1e-15) << step;
+    EXPECT_DOUBLE_EQ(rate(500), 1e-4);
+    part.steps_at = {};
+    EXPECT_DOUBLE_EQ(rate(3599), 1e-4);
+}
+
 TEST(Schedule, ConstantStaysAndCoolsDown) {
     SchedulePart part = schedule(ScheduleKind::constant);
     part.cooldown = 2;

@@ -116,6 +116,7 @@ TEST(BuiltinRecipes, HaveTheLossesAndTeachersOfThePapers) {
         {"grafit", "grafit"},    {"grafit-cifar", "grafit"},
         {"grafit-fc", "grafit"}, {"multi-label", "multi_label"},
         {"segment", "segment"},  {"snca", "knn"},
+        {"detect", "mask_rcnn"}, {"mask-rcnn", "mask_rcnn"},
         {"upernet", "segment"},  {"rsb-a1", "bce"},
         {"rsb-a2", "bce"},       {"rsb-a3", "bce"},
         {"volo", "token_label"}, {"volo-resolution", "token_label"}};

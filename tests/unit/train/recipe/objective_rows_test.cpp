@@ -33,13 +33,19 @@ TEST(Objectives, WhatALossAsksFor) {
         std::string name;
         bool views, classifier, features;
     };
-    const std::vector<Asks> all{
-        {"cross_entropy", false, true, false}, {"bce", false, true, false},
-        {"token_label", false, true, false},   {"multi_label", false, true, false},
-        {"segment", false, true, false},       {"knn", false, false, true},
-        {"instance", true, false, true},       {"grafit", true, false, true},
-        {"ce_instance", true, true, true},     {"triplet", true, false, true},
-        {"ce_triplet", true, true, true},      {"dino", true, false, true}};
+    const std::vector<Asks> all{{"cross_entropy", false, true, false},
+                                {"bce", false, true, false},
+                                {"token_label", false, true, false},
+                                {"multi_label", false, true, false},
+                                {"segment", false, true, false},
+                                {"mask_rcnn", false, true, false},
+                                {"knn", false, false, true},
+                                {"instance", true, false, true},
+                                {"grafit", true, false, true},
+                                {"ce_instance", true, true, true},
+                                {"triplet", true, false, true},
+                                {"ce_triplet", true, true, true},
+                                {"dino", true, false, true}};
     ASSERT_EQ(all.size(), objective_rows().size());
     for (const Asks& asks : all) {
         const LossPart loss{.name = asks.name};
@@ -54,6 +60,41 @@ TEST(Objectives, WhatALossAsksFor) {
     recipe.loss.threshold = 0.25;
     EXPECT_EQ(task_of(recipe), (Task{"multi_label", 0.25}));
     EXPECT_FALSE(asks_for(recipe.loss, &ObjectiveTerm::accuracy));
+}
+
+TEST(Objectives, ADetectorsLossAsksForAHeadAndImagesThatAreNotMixed) {
+    const auto refusal = [](const std::function<void(Recipe&)>& change) -> std::string {
+        Recipe recipe;
+        recipe.loss.name = "mask_rcnn";
+        recipe.head.kind = HeadKind::mask_rcnn;
+        change(recipe);
+        try {
+            check_loss(recipe);
+            check_objective(recipe);
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(refusal([](Recipe&) {}), "");
+    EXPECT_THAT(refusal([](Recipe& r) { r.head.kind = HeadKind::upernet; }),
+                HasSubstr("head.kind: expected mask_rcnn"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.loss.name = "cross_entropy"; }), HasSubstr("head.kind"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.augment.cutmix = 1; }),
+                HasSubstr("as boxes are not mixed, with loss.name mask_rcnn"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.loss.class_weights = ClassWeights::root; }),
+                HasSubstr("loss.class_weights"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.train.tune = Tune::attention; }),
+                HasSubstr("train.tune"));
+    EXPECT_THAT(refusal([](Recipe& r) {
+                    r.augment.short_sides = {400, 500};
+                    r.augment.short_side = 500;
+                }),
+                HasSubstr("augment.short_side: expected 0"));
+    Recipe recipe;
+    recipe.loss.name = "mask_rcnn";
+    EXPECT_EQ(task_of(recipe).name, "detect");
+    EXPECT_TRUE(asks_for(recipe.loss, &ObjectiveTerm::objects));
 }
 
 TEST(Objectives, EveryRowIsMadeOfTermsThatThereAre) {

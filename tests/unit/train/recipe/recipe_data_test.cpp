@@ -56,6 +56,47 @@ TEST(RecipeData, EveryFieldArrives) {
     EXPECT_THROW(train_settings(recipe, 8, 16, kRecipeDataHalf, kRecipeDataHalf), UsageError);
 }
 
+TEST(RecipeData, ADetectorSeesTheSizesOfMmdetection) {
+    const ImageSize canvas{800, 1344};
+    const DetectionSettings settings =
+        detection_settings(find_recipe("mask-rcnn"), canvas, kImageNetMean, kImageNetStd);
+    const DetectionSettings theirs;
+    EXPECT_EQ(settings.height, 800);
+    EXPECT_EQ(settings.width, 1344);
+    EXPECT_EQ(settings.short_sides, theirs.short_sides);
+    EXPECT_EQ(settings.short_sides.front(), 480);
+    EXPECT_EQ(settings.long_side, 1333);
+    EXPECT_EQ(settings.crop, 0.5);
+    EXPECT_EQ(settings.crop_from, theirs.crop_from);
+    EXPECT_EQ(settings.crop_side, theirs.crop_side);
+    EXPECT_EQ(settings.flip, 0.5);
+    EXPECT_EQ(settings.photometric, 0);
+    EXPECT_FALSE(settings.filter.has_value());
+    EXPECT_EQ(settings.mean, kImageNetMean);
+}
+
+TEST(RecipeData, OtherSizesOfADetectorHaveTheSameShares) {
+    Recipe recipe = find_recipe("detect");
+    const DetectionSettings small =
+        detection_settings(recipe, {400, 672}, kRecipeDataHalf, kRecipeDataHalf);
+    EXPECT_EQ(small.short_sides.front(), 240);
+    EXPECT_EQ(small.short_sides.back(), 400);
+    EXPECT_EQ(small.long_side, 672);
+    EXPECT_EQ(small.crop_from, (std::vector<std::int64_t>{200, 250, 300}));
+    EXPECT_EQ(small.crop_side, (Interval{192, 300}));
+    EXPECT_EQ(small.photometric, 1);
+    EXPECT_EQ(small.std, kRecipeDataHalf);
+    recipe.augment.short_sides = {100, 160};
+    recipe.augment.long_side = 200;
+    recipe.augment.resize = ResizeStyle::pillow;
+    const DetectionSettings named =
+        detection_settings(recipe, {400, 672}, kRecipeDataHalf, kRecipeDataHalf);
+    EXPECT_EQ(named.short_sides, recipe.augment.short_sides);
+    EXPECT_EQ(named.long_side, 200);
+    EXPECT_EQ(named.crop_from, (std::vector<std::int64_t>{80, 100, 120}));
+    EXPECT_EQ(named.filter, recipe.augment.filter);
+}
+
 TEST(RecipeData, MixingIsThatOfTheRecipe) {
     EXPECT_EQ(mixup_settings(find_recipe("deit")), Mixup{});
     EXPECT_FALSE(mixup_settings(find_recipe("vit")).active());

@@ -207,9 +207,12 @@ std::string other_value(const Settings::Key& key) {
         case Settings::Kind::flag: return key.get() == "true" ? "false" : "true";
         case Settings::Kind::list:
             if (key.name == "optim.accumulate") return "2";
+            if (key.name == "augment.short_sides") return "64,96";
             if (key.expected.starts_with("FIRST")) return "0.5,0.75,0.25";
             return key.name.ends_with(".jitter") ? "0.5" : "0.5,0.75";
         case Settings::Kind::word: {
+            // The last one has defaults of its own for keys that others have, too.
+            if (key.name == "head.kind") return "linear";
             const std::size_t last = key.expected.rfind(", ") + 2;
             const std::string word = key.expected.substr(last);
             return word == key.get() ? key.expected.substr(0, key.expected.find(',')) : word;
@@ -403,6 +406,21 @@ TEST(RecipeCheck, HoldsTheRulesAcrossFields) {
     };
     for (const auto& [message, change] : cases)
         EXPECT_THAT(check_refusal(change), StartsWith(message));
+}
+
+TEST(RecipeKeys, ListsRiseAndMayBeEmpty) {
+    Recipe recipe;
+    set_recipe_value(recipe, "augment.short_sides", "480,512,800");
+    EXPECT_EQ(recipe.augment.short_sides, (std::vector<std::int64_t>{480, 512, 800}));
+    set_recipe_value(recipe, "augment.short_sides", "auto");
+    EXPECT_TRUE(recipe.augment.short_sides.empty());
+    set_recipe_value(recipe, "schedule.steps_at", "2.5");
+    EXPECT_EQ(recipe.schedule.steps_at, (std::vector<double>{2.5}));
+    set_recipe_value(recipe, "schedule.steps_at", "none");
+    EXPECT_TRUE(recipe.schedule.steps_at.empty());
+    for (const char* wrong : {"", "480,", "512,480", "480,480", "8", "100001", "480;512", "a"})
+        EXPECT_THROW(set_recipe_value(recipe, "augment.short_sides", wrong), UsageError) << wrong;
+    EXPECT_THROW(set_recipe_value(recipe, "schedule.steps_at", "0"), UsageError);
 }
 
 TEST(RecipeCheck, LetsPassWhatTheRulesAreNotAbout) {

@@ -53,7 +53,7 @@ TEST(UnusedKeys, AreNamedWithWhatWouldReadThem) {
         {"cait", {{"loss.bce_threshold", "0.1"}}, "loss.name=bce"},
         {"cait", {{"optim.momentum", "0.9"}}, "optim.name=sgd"},
         {"classic", {{"optim.beta2", "0.95"}}, "optim.name adamw or lamb"},
-        {"deit", {{"head.hidden", "512"}}, "head.kind mlp or dino"},
+        {"deit", {{"head.hidden", "512"}}, "head.kind mlp, dino or mask_rcnn"},
         {"deit", {{"dino.freeze_last", "2"}}, "loss.name dino"},
         {"deit", {{"target.momentum", "0.9"}}, "a loss.name with a target network"},
         {"deit", {{"memory.momentum", "0.9"}}, "loss.name knn or grafit"},

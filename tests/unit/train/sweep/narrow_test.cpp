@@ -55,8 +55,7 @@ struct MapRecords {
     std::vector<std::string> rates(const SweepStudy& study) const {
         std::vector<std::string> result;
         const auto find = [&](const SweepRun& run) -> std::optional<RunRecord> {
-            const auto found =
-                records.find({run.seed, parse_number(run.chosen.at("optim.lr"))});
+            const auto found = records.find({run.seed, parse_number(run.chosen.at("optim.lr"))});
             return found == records.end() ? std::nullopt : std::optional(found->second);
         };
         for (const SweepRun& run : narrowed(study, plan_runs(study), find))
@@ -72,9 +71,8 @@ TEST(Narrow, OtherSeedsWaitForTheWholeMap) {
     map.add_map();
     map.records.erase({1, 3.2e-2});
     EXPECT_THAT(map.rates(study), IsEmpty());
-    const auto runs = narrowed(study, plan_runs(study), [](const SweepRun&) {
-        return std::optional<RunRecord>();
-    });
+    const auto runs = narrowed(study, plan_runs(study),
+                               [](const SweepRun&) { return std::optional<RunRecord>(); });
     EXPECT_EQ(runs.size(), 12U);
     for (const SweepRun& run : runs) EXPECT_EQ(run.seed, 1);
 }
@@ -125,8 +123,9 @@ TEST(Narrow, TheStudySaysWhichKeyAndSeed) {
         }
         return std::string();
     };
-    EXPECT_THAT(refusal("key = \"optim.lr\"", "key = \"optim.beta1\""),
-                HasSubstr("x.toml:10: narrow.key: expected a key of [factors], found 'optim.beta1'"));
+    EXPECT_THAT(
+        refusal("key = \"optim.lr\"", "key = \"optim.beta1\""),
+        HasSubstr("x.toml:10: narrow.key: expected a key of [factors], found 'optim.beta1'"));
     EXPECT_THAT(refusal("key = \"optim.lr\"", "key = \"optim.lr\"\nseed = 3"),
                 HasSubstr("narrow.seed: expected one of the seeds, found '3'"));
     EXPECT_EQ(parse_study(kMapStudy, "x.toml").narrow->seed, 1);
