@@ -134,7 +134,9 @@ void drop_token_head(Recipe& recipe, const SettingList& values, std::vector<std:
 void shorten_warmup(Recipe& recipe, const Recipe& before, const SettingList& values,
                     std::vector<std::string>& notes) {
     SchedulePart& schedule = recipe.schedule;
-    if (schedule.warmup <= schedule.epochs / 2 || sets(values, "schedule.warmup")) return;
+    if (schedule.warmup_steps > 0 || schedule.warmup <= schedule.epochs / 2 ||
+        sets(values, "schedule.warmup"))
+        return;
     if (schedule.epochs >= before.schedule.epochs) return;
     const double old = schedule.warmup;
     schedule.warmup = before.schedule.warmup / before.schedule.epochs * schedule.epochs;

@@ -224,6 +224,19 @@ std::string other_value(const Settings::Key& key) {
     return key.name == "augment.policy" ? "three" : "words";
 }
 
+TEST(RecipeKeys, AWarmUpInEpochsFollowsAShorterRunAndOneInStepsDoesNot) {
+    Recipe recipe;
+    recipe.schedule.epochs = 100;
+    recipe.schedule.warmup = 5;
+    Recipe in_steps = recipe;
+    in_steps.schedule.warmup_steps = 100;
+    EXPECT_THAT(set_recipe_values(recipe, {{"schedule.epochs", "8"}}),
+                testing::ElementsAre("schedule.warmup 5 -> 0.4, to fit schedule.epochs 8"));
+    EXPECT_DOUBLE_EQ(recipe.schedule.warmup, 0.4);
+    EXPECT_THAT(set_recipe_values(in_steps, {{"schedule.epochs", "8"}}), testing::IsEmpty());
+    EXPECT_DOUBLE_EQ(in_steps.schedule.warmup, 5);
+}
+
 TEST(RecipeKeys, NoTwoKeysShareAField) {
     Recipe source;
     Settings keys;
