@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 
 #include "cait/error.h"
+#include "evaluate/read_ahead.h"
 
 namespace cait {
 
 namespace {
-
-constexpr double kMostBadPictures = 0.05;  // of the images that may be left out
 
 struct AnnotatedImage {
     Image image;
@@ -90,26 +88,8 @@ DetectionsEvaluation evaluate_detections(const ImageDetector& detector, const Da
         detector.network().masks && detector.options().masks && dataset.has_object_masks();
     DetectionsEvaluation result;
     result.scores = std::make_shared<DetectionScores>(classes, masks);
-    BadImages bad(kMostBadPictures, dataset.size());
     std::vector<SeenImage> seen;
-    // The next image is read while the network sees this one.
-    const auto read = [&](std::size_t index) {
-        return std::async(std::launch::async,
-                          [&dataset, index] { return read_annotated(dataset, index); });
-    };
-    std::future<AnnotatedImage> next;
-    if (dataset.size() > 0) next = read(0);
-    for (std::size_t i = 0; i < dataset.size(); ++i) {
-        std::future<AnnotatedImage> now = std::move(next);
-        if (i + 1 < dataset.size()) next = read(i + 1);
-        AnnotatedImage one;
-        try {
-            one = now.get();
-        } catch (const Error& error) {
-            if (!options.skip_bad) throw;
-            bad.add(0, {i, dataset.name(i), error.what()});
-            continue;
-        }
+    const auto look = [&](std::size_t i, const AnnotatedImage& one) {
         const std::vector<DetectedObject> found = detector.detect(one.image, dataset.name(i));
         DetectionScores alone(classes, masks);
         alone.add(dataset.image_number(i), found, one.objects, one.image.width, one.image.height);
@@ -118,10 +98,11 @@ DetectionsEvaluation evaluate_detections(const ImageDetector& detector, const Da
         if (options.worst > 0) seen.push_back({i, alone.objects(), alone.judged_boxes()});
         if (options.found) options.found(i, found);
         if (options.progress) options.progress(i + 1);
-    }
+    };
+    result.bad = read_ahead(
+        dataset, options.skip_bad, [&](std::size_t i) { return read_annotated(dataset, i); }, look);
     result.threshold = best_threshold(seen);
     result.worst = worst_of(seen, result.threshold, options.worst);
-    result.bad = bad.all();
     return result;
 }
 

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 
 #include "cait/error.h"
+#include "evaluate/read_ahead.h"
 
 namespace cait {
 
 namespace {
-
-constexpr double kMostBadSegments = 0.05;  // of the images that may be left out
 
 struct LabelledImage {
     Image image;
@@ -43,25 +41,7 @@ SegmentsEvaluation evaluate_segments(const ImageSegmenter& segmenter, const Data
     const std::size_t classes = segmenter.network().classes;
     SegmentsEvaluation result;
     result.scores = std::make_shared<SegmentationScores>(classes);
-    BadImages bad(kMostBadSegments, dataset.size());
-    // The next image is read while the network sees this one.
-    const auto read = [&](std::size_t index) {
-        return std::async(std::launch::async,
-                          [&dataset, index] { return read_labelled(dataset, index); });
-    };
-    std::future<LabelledImage> next;
-    if (dataset.size() > 0) next = read(0);
-    for (std::size_t i = 0; i < dataset.size(); ++i) {
-        std::future<LabelledImage> now = std::move(next);
-        if (i + 1 < dataset.size()) next = read(i + 1);
-        LabelledImage one;
-        try {
-            one = now.get();
-        } catch (const Error& error) {
-            if (!options.skip_bad) throw;
-            bad.add(0, {i, dataset.name(i), error.what()});
-            continue;
-        }
+    const auto look = [&](std::size_t i, const LabelledImage& one) {
         const SegmentedImage found = segmenter.segment(one.image, dataset.name(i));
         SegmentationScores alone(classes);
         alone.add(found.labels.values, one.labels.values);
@@ -69,8 +49,9 @@ SegmentsEvaluation evaluate_segments(const ImageSegmenter& segmenter, const Data
         result.indices.push_back(i);
         if (alone.pixels() > 0) keep_worst(result.worst, {i, alone.miou()}, options.worst);
         if (options.progress) options.progress(i + 1);
-    }
-    result.bad = bad.all();
+    };
+    result.bad = read_ahead(
+        dataset, options.skip_bad, [&](std::size_t i) { return read_labelled(dataset, i); }, look);
     return result;
 }
 

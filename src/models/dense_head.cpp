@@ -5,19 +5,12 @@ namespace cait {
 void bind(Settings& s, DenseConfig& c) {
     s.integer("head.classes", c.classes, 1, "upernet, linear_map: number of classes");
     s.integer("head.width", c.width, 1, "upernet: channels of its convolutions");
-    s.choice("head.pyramid", c.pyramid,
-             {{"auto", Pyramid::automatic},
-              {"scales", Pyramid::scales},
-              {"stages", Pyramid::stages},
-              {"taps", Pyramid::taps},
-              {"mln", Pyramid::mln}},
-             "upernet: where its four levels come from: four blocks enlarged and reduced, the "
-             "stages of the network, four blocks as they are, or four blocks through mmseg's neck; "
-             "auto: scales, or stages where there are some");
-    s.custom({"head.taps", "upernet: the four blocks, counted from 0; auto: by depth",
-              [&c] { return taps_text(c.taps); },
-              [&c](const std::string& text) { c.taps = parse_taps(text); }, Settings::Kind::text,
-              "auto, or four blocks"});
+    bind_levels(
+        s, c.pyramid, c.taps,
+        "upernet: where its four levels come from: four blocks enlarged and reduced, the "
+        "stages of the network, four blocks as they are, or four blocks through mmseg's neck; "
+        "auto: scales, or stages where there are some",
+        "upernet: the four blocks, counted from 0; auto: by depth");
     s.integer(
         "head.auxiliary", c.auxiliary, -1,
         "upernet: level, counted from 0, that a second head learns from in training; -1: none",

@@ -152,16 +152,7 @@ void bind(Settings& s, DetectionConfig& c) {
     s.integer("head.classes", c.classes, 1, "mask_rcnn: without the background");
     s.integer("head.hidden", c.hidden, 1, "mask_rcnn: width of the box network's layers, 1024");
     s.integer("head.width", c.width, 1, "mask_rcnn: channels of the pyramid, 256");
-    s.choice("head.pyramid", c.pyramid,
-             {{"auto", Pyramid::automatic},
-              {"scales", Pyramid::scales},
-              {"stages", Pyramid::stages},
-              {"taps", Pyramid::taps},
-              {"mln", Pyramid::mln}},
-             "mask_rcnn: scales or stages");
-    s.custom({"head.taps", "mask_rcnn: likewise", [&c] { return taps_text(c.taps); },
-              [&c](const std::string& text) { c.taps = parse_taps(text); }, Settings::Kind::text,
-              "auto, or four blocks"});
+    bind_levels(s, c.pyramid, c.taps, "mask_rcnn: scales or stages", "mask_rcnn: likewise");
     s.flag("head.masks", c.masks,
            "mask_rcnn: whether objects get masks; without, it is Faster R-CNN");
     s.choice("head.convention", c.convention,

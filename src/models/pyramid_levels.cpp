@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cait/error.h"
-#include "models/settings.h"
 
 namespace cait {
 
+namespace {
+
+// Four blocks separated by commas, or "auto".
 std::vector<std::int64_t> parse_taps(const std::string& text) {
     if (text == "auto") return {};
     std::vector<std::int64_t> taps;
@@ -28,6 +31,22 @@ std::vector<std::int64_t> parse_taps(const std::string& text) {
 
 std::string taps_text(const std::vector<std::int64_t>& taps) {
     return taps.empty() ? std::string("auto") : fmt::format("{}", fmt::join(taps, ","));
+}
+
+}  // namespace
+
+void bind_levels(Settings& s, Pyramid& pyramid, std::vector<std::int64_t>& taps,
+                 std::string pyramid_help, std::string taps_help) {
+    s.choice("head.pyramid", pyramid,
+             {{"auto", Pyramid::automatic},
+              {"scales", Pyramid::scales},
+              {"stages", Pyramid::stages},
+              {"taps", Pyramid::taps},
+              {"mln", Pyramid::mln}},
+             std::move(pyramid_help));
+    s.custom({"head.taps", std::move(taps_help), [&taps] { return taps_text(taps); },
+              [&taps](const std::string& text) { taps = parse_taps(text); }, Settings::Kind::text,
+              "auto, or four blocks"});
 }
 
 void settle_pyramid(Pyramid& pyramid, MapsOf maps) {

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/builder.h"
+#include "models/settings.h"
 
 namespace cait {
 
@@ -26,9 +28,9 @@ struct LevelChoice {
     std::vector<std::int64_t> taps = {};  // blocks from 0; empty: by depth
 };
 
-// Four blocks separated by commas, or "auto": the text of head.taps.
-std::vector<std::int64_t> parse_taps(const std::string& text);
-std::string taps_text(const std::vector<std::int64_t>& taps);
+// The keys head.pyramid and head.taps.
+void bind_levels(Settings& settings, Pyramid& pyramid, std::vector<std::int64_t>& taps,
+                 std::string pyramid_help, std::string taps_help);
 
 // Throws UsageError for a pyramid that such maps do not have; chooses one where none is said.
 void settle_pyramid(Pyramid& pyramid, MapsOf maps);
