@@ -136,6 +136,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       text_(std::move(other.text_)),
       output_text_(std::move(other.output_text_)),
       peak_bytes_(other.peak_bytes_),
+      processor_seconds_(other.processor_seconds_),
       code_(other.code_),
       killed_(other.killed_) {}
 
@@ -176,6 +177,10 @@ bool ChildProcess::poll() {
     read_pipes();
     if (!ended) return false;
     peak_bytes_ = std::int64_t(used.ru_maxrss) * 1024;
+    const auto seconds = [](const timeval& time) {
+        return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+    };
+    processor_seconds_ = seconds(used.ru_utime) + seconds(used.ru_stime);
     killed_ = WIFSIGNALED(status);
     code_ = killed_ ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;

@@ -43,6 +43,8 @@ public:
     const std::string& error_text() const { return text_; }  // when silent: the last of it
     const std::string& output_text() const { return output_text_; }
     std::int64_t peak_bytes() const { return peak_bytes_; }  // of memory, once it has ended
+    // That all its threads had a processor, once it has ended.
+    double processor_seconds() const { return processor_seconds_; }
 
 private:
     void read_pipes();
@@ -51,6 +53,7 @@ private:
     int errors_ = -1, output_ = -1;
     std::string text_, output_text_;
     std::int64_t peak_bytes_ = 0;
+    double processor_seconds_ = 0;
     std::optional<int> code_;
     bool killed_ = false;
 };

@@ -119,6 +119,7 @@ TEST_F(Sweep, KilledAtRandomGivesTheSameBytes) {
     EXPECT_EQ(record["status"], "finished");
     EXPECT_EQ(record["curve"].size(), 2U);
     EXPECT_GT(record["seconds"].get<double>(), 0);
+    EXPECT_GT(record["processor_seconds"].get<double>(), 0);
     // The test is that of `cait eval` on the final weights.
     const Finished evaluated = cait({"eval", "--weights", path("whole/s/fast/1/last.safetensors"),
                                      "--data", "folder:" + path("val"), "--json"});

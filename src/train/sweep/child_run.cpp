@@ -219,6 +219,9 @@ void ChildRun::finish_training() {
         const std::vector<MetricsRecord> records = read_metrics(metrics);
         record_.curve = curve_of(records);
         record_.seconds = training_seconds(records);
+        // Earlier starts of a run that was interrupted are taken to have had the same share.
+        record_.processor_seconds =
+            record_.seconds * child_->processor_seconds() / std::max(seconds(), 1e-3);
     }
     const Machine machine = this_machine();
     record_.machine = {.processor = machine.processor,
@@ -267,6 +270,7 @@ ChildRun::State ChildRun::next_test() {
 
 ChildRun::State ChildRun::after_test() {
     record_.seconds += seconds();
+    record_.processor_seconds += child_->processor_seconds();
     if (child_->code() != 0) return fail(RunStatus::failed, "test: " + failure_text(*child_));
     const auto json = nlohmann::json::parse(child_->output_text(), nullptr, false);
     if (!json.is_object()) return fail(RunStatus::failed, "test: expected JSON of `cait eval`");

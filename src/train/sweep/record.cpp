@@ -94,6 +94,8 @@ RunRecord read_record(const FilePlace& place) {
                       int(machine.number("threads")), int(machine.number("jobs"))};
     record.started = reader.text("started");
     record.seconds = reader.number("seconds");
+    if (json.contains("processor_seconds"))
+        record.processor_seconds = reader.number("processor_seconds");
     return record;
 }
 
@@ -118,6 +120,7 @@ void write_record(const FilePlace& place, const RunRecord& record) {
                             {"version", record.machine.version}}},
                           {"started", record.started},
                           {"seconds", record.seconds},
+                          {"processor_seconds", record.processor_seconds},
                           {"curve", curve}};
     AtomicFile file(place);
     file.write(json.dump(1) + "\n");

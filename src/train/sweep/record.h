@@ -43,6 +43,9 @@ struct RunRecord {
     RunMachine machine;
     std::string started;  // "2026-11-18T09:42:00Z"
     double seconds = 0;   // of training and testing
+    // That its threads had a processor, all together: less where other programs took a part of the
+    // machine. 0: not recorded.
+    double processor_seconds = 0;
 
     bool ok() const { return status == RunStatus::finished; }
 };

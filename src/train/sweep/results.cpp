@@ -182,6 +182,7 @@ nlohmann::ordered_json cost_json(const SweepRun& run, const RunRecord& record) {
             {"run", run.name()},
             {"started", record.started},
             {"seconds", record.seconds},
+            {"processor_seconds", record.processor_seconds},
             {"processor", record.machine.processor},
             {"isa", record.machine.isa},
             {"precision", record.machine.precision},

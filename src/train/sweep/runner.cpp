@@ -288,7 +288,7 @@ private:
         for (std::size_t i = 0; i < runs_.size(); ++i)
             if (records_[i] && records_[i]->ok())
                 for (auto* sum : {&of_arm[runs_[i].arm], &of_all}) {
-                    sum->first += cost_of(*records_[i]);
+                    sum->first += time_of(*records_[i]);
                     ++sum->second;
                 }
         if (of_all.second == 0) return std::nullopt;
@@ -357,8 +357,15 @@ std::string choices_text(const TuneChoices& choices) {
 
 }  // namespace
 
-double cost_of(const RunRecord& record) {
+double time_of(const RunRecord& record) {
     return record.seconds / double(std::max(1, record.machine.jobs));
+}
+
+double cost_of(const RunRecord& record) {
+    if (record.processor_seconds <= 0 || record.seconds <= 0) return time_of(record);
+    const double share =
+        record.processor_seconds / (record.seconds * double(std::max(1, record.machine.threads)));
+    return time_of(record) * std::min(1.0, share);
 }
 
 std::optional<double> score_of(const SweepStudy& study, const RunRecord& record,

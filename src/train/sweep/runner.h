@@ -59,7 +59,10 @@ std::map<std::string, double> tune_scores(const SweepStudy& study, const RecordS
 std::optional<double> score_of(const SweepStudy& study, const RunRecord& record,
                                const std::string& score);
 
-// Cost of a run on a machine that ran several at a time.
+// Of its budget, in seconds of a machine that ran several at a time. What other programs took of
+// the machine meanwhile does not count.
 double cost_of(const RunRecord& record);
+// How long it took, of a sweep that runs several at a time.
+double time_of(const RunRecord& record);
 
 }  // namespace cait

@@ -9,6 +9,7 @@
 #include "support/temporary_folder.h"
 #include "system/atomic_file.h"
 #include "train/sweep/record_store.h"
+#include "train/sweep/runner.h"
 
 namespace cait {
 namespace {
@@ -28,6 +29,7 @@ RunRecord example() {
     record.machine = {"some processor", "avx2", "bf16", "0.2.0", 2, 1};
     record.started = "2026-11-18T09:42:00Z";
     record.seconds = 12.5;
+    record.processor_seconds = 5;
     return record;
 }
 
@@ -41,6 +43,18 @@ protected:
     }
 };
 
+TEST_F(SweepRecord, OtherProgramsOnTheMachineCostNoBudget) {
+    RunRecord record = example();  // two threads
+    EXPECT_DOUBLE_EQ(time_of(record), 12.5);
+    EXPECT_DOUBLE_EQ(cost_of(record), 2.5);
+    record.processor_seconds = 40;  // more than two threads can have: its libraries' own
+    EXPECT_DOUBLE_EQ(cost_of(record), 12.5);
+    record.machine.jobs = 2;
+    EXPECT_DOUBLE_EQ(cost_of(record), 6.25);
+    record.processor_seconds = 0;  // of records that were made before this was counted
+    EXPECT_DOUBLE_EQ(cost_of(record), 6.25);
+}
+
 TEST_F(SweepRecord, ComesBackAsItWasWritten) {
     write_record(folder_.path() / "r.json", example());
     const RunRecord record = read_record(folder_.path() / "r.json");
@@ -49,6 +63,7 @@ TEST_F(SweepRecord, ComesBackAsItWasWritten) {
     EXPECT_EQ(record.seed, 3);
     EXPECT_EQ(record.machine.precision, "bf16");
     EXPECT_EQ(record.seconds, 12.5);
+    EXPECT_EQ(record.processor_seconds, 5);
     ASSERT_EQ(record.curve.size(), 2U);
     EXPECT_EQ(record.curve[0].values.at("train_loss"), 2);
     EXPECT_TRUE(std::isnan(record.curve[1].values.at("train_loss")));
