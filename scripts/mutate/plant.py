@@ -40,8 +40,10 @@ def rewritten(text, clean, sites, header):
         original = site.spelt or clean[site.start:site.end]
         switch = f"cait_mutant({number}) ? "
         kind = {"value": "", "bool": "bool"}.get(site.style, "void")
-        changed = f"{kind}({site.changed}) : {kind}({original})"  # a deleted statement: void()
-        text = text[:site.start] + switch + changed + text[site.end:]
+        planted = f"{switch}{kind}({site.changed}) : {kind}({original})"  # a deleted statement: void()
+        if not kind:  # an operand, maybe: a || b
+            planted = f"({planted})"
+        text = text[:site.start] + planted + text[site.end:]
     return f'#include "{header}"\n#line 1\n{text}'
 
 

@@ -91,7 +91,13 @@ class OncePassed(unittest.TestCase):
         source = "int f() {\n    return {1};\n}\n"
         [site] = once_passed.parse("a.cpp\nreturn {1};\n- {1} => int{1}\n+ int{2}\nTwo.\n", {"a.cpp": source})
         planted = plant.rewritten(source, source, {7: site}, "mutant.h")
-        self.assertIn("return cait_mutant(7) ? (int{2}) : (int{1});", planted)
+        self.assertIn("return (cait_mutant(7) ? (int{2}) : (int{1}));", planted)
+
+    def test_an_operand_stays_one(self):
+        source = "bool f() {\n    return a || b == c;\n}\n"
+        [site] = once_passed.parse("a.cpp\nreturn a || b == c;\n- b == c\n+ false\nTwo.\n", {"a.cpp": source})
+        planted = plant.rewritten(source, source, {7: site}, "mutant.h")
+        self.assertIn("return a || (cait_mutant(7) ? (false) : (b == c));", planted)
 
     def test_a_line_that_is_gone_is_an_error(self):
         with self.assertRaises(SystemExit):
@@ -118,8 +124,8 @@ class Planting(unittest.TestCase):
                 "if (n < 3 || text != nullptr) return;":
                     "    if (cait_mutant(7) ? bool(n < 3 || text != nullptr) : bool(n < 3 && text != nullptr)) "
                     "return;",
-                "int rows = 4;": "    int rows = cait_mutant(7) ? (4) : (3);",
-                "ready_ = false;": "    ready_ = cait_mutant(7) ? (false) : (true);  // at 3",
+                "int rows = 4;": "    int rows = (cait_mutant(7) ? (4) : (3));",
+                "ready_ = false;": "    ready_ = (cait_mutant(7) ? (false) : (true));  // at 3",
                 "for (int i = 0; i < n; ++i) total -= i;":
                     "    for (int i = 0; i < n; ++i) cait_mutant(7) ? void(total -= i) : void(total += i);",
                 "if (const int m = n; m > 1) (deleted);":
@@ -138,7 +144,7 @@ class Planting(unittest.TestCase):
     def test_an_expression_over_two_lines_is_planted_without_its_comment(self):
         site, text = self.planted("const int sum = one -")
         self.assertEqual([line.strip() for line in text[site.line - 1:site.line + 1]],
-                         ["const int sum = cait_mutant(7) ? (one - two) : (one +", "two);  // * 3"])
+                         ["const int sum = (cait_mutant(7) ? (one - two) : (one +", "two));  // * 3"])
 
     def test_a_seed_draws_the_same_bugs_again_and_another_one_others(self):
         files = {f"src/{name}.cpp": CODE for name in "abcdef"}
