@@ -1,4 +1,5 @@
 // `cait analyze` as people use it: one model with and without data, several models, wrong words.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -164,6 +165,10 @@ TEST_F(Analyze, AccuraciesAreThoseOfEval) {
     EXPECT_GT(sizes[1]["activations_mib"], sizes[0]["activations_mib"]);
     const auto& ratios = found["crop"][0]["ratios"];
     EXPECT_NEAR(ratios[0]["top1"], top1(eval({"--crop-ratio", "0.5"})), 1e-9);
+    // People read the same in the table of the page.
+    const std::string page = read(path("look/analysis.html"));
+    for (const auto& ratio : ratios)
+        EXPECT_THAT(page, HasSubstr(fmt::format("{:.2f} %", 100 * ratio["top1"].get<double>())));
     // Some of the images, always the same ones.
     const auto some = json(with({"cait"}) + data("set") +
                            Words{"--what", "crop", "--ratios", "1", "--limit", "2"});

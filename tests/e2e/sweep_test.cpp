@@ -350,6 +350,10 @@ TEST_F(Sweep, DryRunTimesEveryArmAndLeavesNothing) {
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, AllOf(HasSubstr("4 runs"), HasSubstr("slow-1"), HasSubstr("fast-2"),
                                HasSubstr("MB"), Not(HasSubstr("?"))));
+    // Whoever keeps the forecast has to know which machine it is for.
+    EXPECT_THAT(run.out, testing::StartsWith("cait "));
+    EXPECT_THAT(run.out.substr(0, run.out.find('\n')),
+                AllOf(HasSubstr(" threads, "), HasSubstr(" GiB")));
     EXPECT_FALSE(fs::exists(path("out")));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <new>
 #include <thread>
 
@@ -53,6 +54,26 @@ TEST_F(ConnectionTest, AnswersOneAfterTheOther) {
         ++answers;
     EXPECT_EQ(answers, 3U);
     EXPECT_TRUE(faults_.empty());
+}
+
+// A request arrives with its first byte: what a slow client takes counts in the log.
+TEST_F(ConnectionTest, ARequestArrivesWithItsFirstByte) {
+    std::vector<std::chrono::steady_clock::time_point> arrived;
+    one_.hooks.on_request = [&](const auto& request, const Reply& reply) {
+        arrived.push_back(request->arrived);
+        reply({.body = "x"});
+    };
+    one_.start();
+    const auto before = std::chrono::steady_clock::now();
+    one_.send(kGet.substr(0, 5));
+    one_.turns();
+    const auto begun = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    one_.send(kGet.substr(5));
+    one_.turns();
+    ASSERT_EQ(arrived.size(), 1U);
+    EXPECT_GE(arrived[0], before);
+    EXPECT_LE(arrived[0], begun);
 }
 
 // The library throws length_error from 65,536 bytes on.
