@@ -28,10 +28,16 @@ struct Line {
     std::string_view name;
 };
 
-// "01440764 abcde tench", and what follows it.
-Line take_line(std::string_view& text) {
+// The first line of a text, which then begins behind it.
+std::string_view take_text(std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line;
+}
+
+// "01440764 abcde tench", and what follows it.
+Line take_line(std::string_view& text) {
+    const std::string_view line = take_text(text);
     const std::size_t blank = line.find(' ', kDigits + 1);
     return {line.substr(0, kDigits), line.substr(kDigits + 1, blank - kDigits - 1),
             line.substr(blank + 1)};
@@ -67,6 +73,16 @@ std::optional<std::string> imagenet_name(std::string_view wordnet_id) {
     const auto found = std::ranges::lower_bound(table(), digits, {}, &Line::digits);
     if (found == table().end() || found->digits != digits) return std::nullopt;
     return std::string(found->name);
+}
+
+std::vector<ImageNetParent> imagenet_parents() {
+    std::vector<ImageNetParent> parents;
+    for (std::string_view text = imagenet_parents_text(); !text.empty();) {
+        const std::string_view line = take_text(text);  // "01440764 soft-finned fish"
+        parents.push_back({'n' + std::string(line.substr(0, kDigits)),
+                           std::string(line.substr(kDigits + 1))});
+    }
+    return parents;
 }
 
 }  // namespace cait

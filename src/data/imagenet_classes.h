@@ -23,7 +23,17 @@ std::optional<ImageNetList> imagenet_list(std::size_t classes);
 // "n01440764" → "tench"; nothing for other words.
 std::optional<std::string> imagenet_name(std::string_view wordnet_id);
 
-// The table of src/data/imagenet_classes.txt as it stands there.
+// A class of ImageNet-1k and the one of 127 coarse classes that it belongs to, as in "What makes
+// ImageNet good for transfer learning?" (Huh et al. 2016); scripts/imagenet_parents.py says how they
+// follow from WordNet.
+struct ImageNetParent {
+    std::string wordnet_id;  // "n01440764"
+    std::string coarse;      // "soft-finned fish"
+};
+std::vector<ImageNetParent> imagenet_parents();
+
+// The tables of src/data/imagenet_classes.txt and imagenet_parents.txt as they stand there.
 std::string_view imagenet_classes_text();
+std::string_view imagenet_parents_text();
 
 }  // namespace cait

@@ -10,6 +10,7 @@
 #include "cait/error.h"
 #include "data/dataset.h"
 #include "data/formats/csv_reader.h"
+#include "data/imagenet_classes.h"
 #include "system/file_bytes.h"
 
 namespace cait {
@@ -98,6 +99,18 @@ ParentTable read_table(const std::filesystem::path& file) {
     return table;
 }
 
+// ImageNet's coarse classes, for data whose classes are WordNet ids or the names that model files
+// have.
+ParentTable imagenet_table() {
+    ParentTable table{{"class", "coarse"}, {}};
+    for (const ImageNetParent& one : imagenet_parents()) {
+        table.rows[one.wordnet_id] = {one.wordnet_id, one.coarse};
+        if (const auto name = imagenet_name(one.wordnet_id))
+            table.rows[*name] = {*name, one.coarse};
+    }
+    return table;
+}
+
 }  // namespace
 
 DatasetPtr at_level(DatasetPtr dataset, const std::string& level) {
@@ -132,7 +145,7 @@ std::vector<LabelLevel> all_levels(const Dataset& dataset) {
 }
 
 DatasetPtr with_parents(DatasetPtr dataset, const std::filesystem::path& file) {
-    const ParentTable table = read_table(file);
+    const ParentTable table = file == kImageNetTable ? imagenet_table() : read_table(file);
     std::vector<ParentLevel> above;
     for (std::size_t column = 1; column < table.header.size(); ++column) {
         std::vector<std::string> parents;

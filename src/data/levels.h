@@ -29,7 +29,9 @@ std::vector<LabelLevel> all_levels(const Dataset& dataset);
 
 // Levels for a data set that has none of its own, from a table with a header row: its first column
 // has the classes, each further one what they belong to at the level that the header names. The
-// labels stay those of the first column. Throws Error where a class of the data set is missing.
+// labels stay those of the first column. "imagenet" is the table of ImageNet's 127 coarse classes.
+// Throws Error where a class of the data set is missing.
+inline constexpr std::string_view kImageNetTable = "imagenet";
 DatasetPtr with_parents(DatasetPtr dataset, const std::filesystem::path& table);
 
 }  // namespace cait

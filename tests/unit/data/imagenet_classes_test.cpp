@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace cait {
@@ -38,6 +39,22 @@ TEST(ImageNetClasses, IdsHaveNames) {
     EXPECT_EQ(imagenet_name("n99999999"), std::nullopt);
     EXPECT_EQ(imagenet_name("tench"), std::nullopt);
     EXPECT_EQ(imagenet_name(""), std::nullopt);
+}
+
+TEST(ImageNetClasses, AreInACoarseClassEach) {
+    const std::vector<ImageNetParent> parents = imagenet_parents();
+    ASSERT_EQ(parents.size(), 1000U);
+    EXPECT_EQ(parents.front().wordnet_id, "n01440764");
+    EXPECT_EQ(parents.front().coarse, "soft-finned fish");
+    EXPECT_EQ(parents.back().wordnet_id, "n15075141");  // toilet tissue
+    std::map<std::string, int> sizes;
+    for (const ImageNetParent& one : parents) {
+        ++sizes[one.coarse];
+        EXPECT_TRUE(imagenet_name(one.wordnet_id)) << one.wordnet_id;
+    }
+    EXPECT_EQ(sizes.size(), 127U);
+    EXPECT_EQ(sizes["mammal"], 218);
+    EXPECT_EQ(sizes["bird"], 59);
 }
 
 }  // namespace

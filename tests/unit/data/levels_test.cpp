@@ -106,6 +106,23 @@ TEST_F(Parents, SayWhatIsMissing) {
     EXPECT_THAT(message(""), HasSubstr("an empty file"));
 }
 
+TEST(Parents, OfImageNetAreBuiltIn) {
+    const TemporaryFolder folder;
+    // Two of the wading birds, a fish and a vehicle, by WordNet id and by name.
+    for (const char* name : {"n01440764", "n02018795", "bittern", "minibus"})
+        put_image(folder / name / "x.png");
+    const std::string uri = "folder:" + folder.path().string() + "?parents=imagenet";
+    const DatasetPtr dataset = open_dataset(uri);
+    EXPECT_THAT(dataset->levels(), ElementsAre("coarse", "class"));
+    EXPECT_THAT(dataset->classes(), ElementsAre("bittern", "minibus", "n01440764", "n02018795"));
+    const LabelLevel coarse = dataset->level("coarse");
+    EXPECT_THAT(coarse.classes.names, ElementsAre("bird", "bus", "soft-finned fish"));
+    EXPECT_THAT(coarse.labels, ElementsAre(0, 1, 2, 0));
+    put_image(folder / "unheard of" / "x.png");
+    EXPECT_THAT(error_of([&] { open_dataset(uri); }),
+                HasSubstr("imagenet: expected a row for class 'unheard of'"));
+}
+
 TEST(Levels, EveryDataSetHasTheOneClass) {
     const TemporaryFolder folder;
     put_class_folders(folder / "set", 2, 2);
