@@ -106,7 +106,7 @@ TEST_F(Parents, SayWhatIsMissing) {
     EXPECT_THAT(message(""), HasSubstr("an empty file"));
 }
 
-TEST(Parents, OfImageNetAreBuiltIn) {
+TEST(ParentsOfImageNet, AreBuiltIn) {
     const TemporaryFolder folder;
     // Two of the wading birds, a fish and a vehicle, by WordNet id and by name.
     for (const char* name : {"n01440764", "n02018795", "bittern", "minibus"})
