@@ -65,6 +65,7 @@ struct Evaluated {
     // Of a model that segments or detects: how images were looked at, the worst of them (the
     // pictures only for a report) and the colours of its classes.
     std::string looked = {};
+    std::string mode = {};  // of a model that segments: "whole" or "slide"
     std::string worst_by = {};                                      // "miou", "f1"
     std::vector<std::pair<std::string, double>> worst_images = {};  // name, that score
     std::vector<ReportSegment> segments = {};

@@ -57,6 +57,22 @@ nlohmann::json worst_json(const Evaluated& one, const Metrics& metrics) {
     return list;
 }
 
+// What scripts get of one kind of measure alone.
+class JsonOfKind : public MeasureDetails {
+public:
+    JsonOfKind(const Evaluated& one, nlohmann::json& json) : one_(one), json_(json) {}
+
+    void one_class(const Metrics& metrics) override {
+        json_["several_labels"] = metrics.several_labels();
+        json_["reliability"] = reliability_json(metrics);
+        json_["worst"] = worst_json(one_, metrics);
+    }
+
+private:
+    const Evaluated& one_;
+    nlohmann::json& json_;
+};
+
 nlohmann::json worst_images_json(const Evaluated& one) {
     nlohmann::json list = nlohmann::json::array();
     for (const auto& [name, value] : one.worst_images)
@@ -87,14 +103,10 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
                         {"seconds", one.seconds},
                         {"images_per_second", rate_of(one)}};
     for (const ShownScore& shown : measure.shown()) put(json, shown.score);
-    if (const Metrics* metrics = measure.single_label(); metrics != nullptr) {
-        json["several_labels"] = metrics->several_labels();
-        json["reliability"] = reliability_json(*metrics);
-        json["worst"] = worst_json(one, *metrics);
-    }
+    JsonOfKind of_kind(one, json);
+    measure.tell(of_kind);
+    if (!one.mode.empty()) json["mode"] = one.mode;
     if (!one.looked.empty()) {
-        if (measure.detection() == nullptr)
-            json["mode"] = one.looked.substr(0, one.looked.find(','));
         json["preparation"] = one.looked;
         json["worst"] = worst_images_json(one);
         for (const char* none : {"tta", "fusion", "crop_ratio", "crop_mode"}) json.erase(none);

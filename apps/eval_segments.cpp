@@ -72,6 +72,7 @@ Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string
                      .seconds = taken.count(),
                      .dataset = dataset};
     result.looked = arguments.segment.text(segmenter.options());
+    result.mode = mode_name(segmenter.options().mode);
     if (!arguments.report.empty()) {
         const SegmentClasses classes = segment_classes(model, segmenter.network().classes);
         result.colours = classes.colours;

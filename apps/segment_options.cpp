@@ -85,8 +85,12 @@ SegmentOptions SegmentArguments::options(const SegmentNetwork& network) const {
     return options;
 }
 
+std::string mode_name(SegmentOptions::Mode mode) {
+    return mode == SegmentOptions::Mode::whole ? "whole" : "slide";
+}
+
 std::string SegmentArguments::text(const SegmentOptions& options) const {
-    std::string text = options.mode == SegmentOptions::Mode::whole ? "whole" : "slide";
+    std::string text = mode_name(options.mode);
     text += fmt::format(", short side {}", options.short_side);
     if (options.stretch_padded) text += ", padding as mmsegmentation";
     if (options.mode == SegmentOptions::Mode::slide)

@@ -27,6 +27,8 @@ struct SegmentArguments {
     std::string text(const SegmentOptions& options) const;  // "whole, short side 512"
 };
 
+std::string mode_name(SegmentOptions::Mode mode);
+
 // A segmenter by the engine, or by LibTorch for windows of the model's own size; `executor` keeps
 // the latter's.
 ImageSegmenter make_segmenter(const Model& model, const SegmentArguments& arguments,

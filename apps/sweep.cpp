@@ -41,7 +41,7 @@ struct SweepWords {
     std::string shard = "1/1";
     int jobs = 1, niceness = 19;
     bool dry_run = false, retry_failed = false, final = false, json = false;
-    std::string table, score = "top1";
+    std::string table, score;
 };
 
 std::map<std::string, std::string> defines_of(const SweepWords& words) {
@@ -228,8 +228,8 @@ void run_sweep(const SweepWords& words, const Invocation& invocation) {
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, on_sweep_signal);
     if (words.dry_run) return dry_run(studies, options);
     if (!words.table.empty())
-        return write_out(
-            cross_table(collect_results(studies, options, {}), words.table, words.score));
+        return write_out(cross_table(collect_results(studies, options, {}), words.table,
+                                     words.score.empty() ? studies.front().score : words.score));
     StudiesRun run(studies, options);
     if (const int signal = run.run()) {
         print_error("stopped and saved; the same command goes on with it\n");
@@ -283,7 +283,7 @@ void add_sweep(CLI::App& command, const Invocation& invocation) {
         .add_option("--table", words->table,
                     "Only print a table of finished runs by one or two settings: 'KEY x KEY'")
         ->type_name("KEYS");
-    command.add_option("--score", words->score, "Score of --table")->capture_default_str();
+    command.add_option("--score", words->score, "Score of --table; default: the study's own");
     command.add_flag("--json", words->json, "Print JSON");
     command.callback([words, invocation] { run_sweep(*words, invocation); });
 }

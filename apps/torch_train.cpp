@@ -244,7 +244,7 @@ void print_results(const TrainArguments& arguments, const TrainOutcome& outcome,
     print_out("final epoch {:g}: {}\n", outcome.final_epoch->epoch,
               scores_text(outcome.final_epoch->scores, val_images));
     print_out("best epoch {:g}, chosen on the validation set by {}: {}\n",
-              outcome.best_epoch->epoch, arguments.recipe.save.best,
+              outcome.best_epoch->epoch, outcome.best_by,
               scores_text(outcome.best_epoch->scores, val_images));
     print_out(
         "weights {0}/last.safetensors (final), {0}/best.safetensors (best), report "

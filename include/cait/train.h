@@ -98,6 +98,7 @@ struct TrainOutcome {
     // each other, and nothing was written.
     int stopped_by = 0;
     std::optional<double> best;  // by what save.best names; its negative where lower is better
+    std::string best_by;         // that score
     // Of the validation: the final epoch, and the best one, which was chosen on the validation
     // data.
     std::optional<EpochScores> final_epoch, best_epoch;

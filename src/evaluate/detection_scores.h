@@ -56,7 +56,7 @@ public:
     std::string class_header() const override;
     std::vector<ClassRow> class_rows() const override;  // box_ap, mask_ap, objects
 
-    const DetectionScores* detection() const override { return this; }
+    void tell(MeasureDetails& details) const override { details.boxes(*this); }
 
     std::vector<std::byte> pack() const override;
     void merge_packed(std::span<const std::byte> bytes) override;

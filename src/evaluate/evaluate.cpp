@@ -23,7 +23,12 @@ std::span<const float> row_of(const Tensor& logits, std::size_t row) {
 }  // namespace
 
 const Metrics& Evaluation::metrics() const {
-    if (const Metrics* found = measure->single_label(); found != nullptr) return *found;
+    struct Found : MeasureDetails {
+        void one_class(const Metrics& metrics) override { found = &metrics; }
+        const Metrics* found = nullptr;
+    } details;
+    measure->tell(details);
+    if (details.found != nullptr) return *details.found;
     throw UsageError("expected a model that names one class per image, found one for several");
 }
 

@@ -46,6 +46,8 @@ MeasurePtr make_measure(const Task& task, std::size_t classes, std::size_t worst
     return row->make(task, classes, worst);
 }
 
+std::string leading_score(const Task& task) { return make_measure(task, 1)->scores().front().name; }
+
 std::vector<std::size_t> worst_first(const std::vector<ClassRow>& rows) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -36,6 +36,17 @@ struct ClassRow {
     bool counts = true;  // false: there is nothing to show of it
 };
 
+// What only measures of one kind have. A measure calls the function of its kind, if it is here;
+// those who show such details override what they know, and nobody asks a measure what it is.
+class MeasureDetails {
+public:
+    virtual ~MeasureDetails() = default;
+    // Of answers of one class each: confusions, mistakes, reliability.
+    virtual void one_class(const Metrics& /*metrics*/) {}
+    // Of boxes: precision by recall, by size.
+    virtual void boxes(const DetectionScores& /*scores*/) {}
+};
+
 class Measure {
 public:
     virtual ~Measure() = default;
@@ -59,10 +70,7 @@ public:
     virtual std::vector<std::byte> pack() const = 0;
     virtual void merge_packed(std::span<const std::byte> bytes) = 0;
 
-    // The details that only answers of one class each have: confusions, mistakes, reliability.
-    virtual const Metrics* single_label() const { return nullptr; }
-    // Those that only boxes have: precision by recall, by size.
-    virtual const DetectionScores* detection() const { return nullptr; }
+    virtual void tell(MeasureDetails& /*details*/) const {}
 
     // The likeliest classes, at most kAnswers, of the image that add() was given as number
     // `position`. They stay in the process that collected them: merging leaves them out.
@@ -88,5 +96,9 @@ using MeasurePtr = std::shared_ptr<Measure>;
 
 // That of the task. `worst`: how many of the most confident mistakes are kept.
 MeasurePtr make_measure(const Task& task, std::size_t classes, std::size_t worst = 24);
+
+// The score that says most about the task, which runs and studies go by unless they name another:
+// "top1", "miou".
+std::string leading_score(const Task& task);
 
 }  // namespace cait

@@ -76,7 +76,7 @@ public:
     std::vector<ShownScore> shown() const override;
     std::string class_header() const override { return "accuracy   correct/images  class"; }
     std::vector<ClassRow> class_rows() const override;
-    const Metrics* single_label() const override { return this; }
+    void tell(MeasureDetails& details) const override { details.one_class(*this); }
     double mean_class_accuracy() const;  // over the classes that have images
 
     // Where an image has several labels it counts for the predicted one if that is among them,

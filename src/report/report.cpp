@@ -56,6 +56,25 @@ std::string score_table(const char* what, const std::vector<ReportScore>& scores
         head, rows);
 }
 
+// What pages show of one kind of measure alone.
+class PartsOfKind : public MeasureDetails {
+public:
+    PartsOfKind(const Dataset* images, ReportData& data) : images_(images), data_(data) {}
+
+    void one_class(const Metrics& metrics) override {
+        data_.measure = nullptr;  // the page has sections of its own for it
+        data_.evaluation = metrics;
+        if (images_ != nullptr) data_.mistakes = report_mistakes(*images_, metrics.worst());
+    }
+    void boxes(const DetectionScores& scores) override {
+        data_.detection = {data_.measure, &scores};  // lives as long as the measure
+    }
+
+private:
+    const Dataset* images_;
+    ReportData& data_;
+};
+
 }  // namespace
 
 std::string class_label(const ReportData& data, std::int64_t label, std::size_t most) {
@@ -149,13 +168,9 @@ void write_report(const FilePlace& place, const ReportData& data) {
 
 void show_measure(const MeasurePtr& measure, const Dataset* images, ReportData& data) {
     if (!measure) return;
-    const Metrics* single = measure->single_label();
-    if (single == nullptr) {
-        data.measure = measure;
-        return;
-    }
-    data.evaluation = *single;
-    if (images != nullptr) data.mistakes = report_mistakes(*images, single->worst());
+    data.measure = measure;
+    PartsOfKind parts(images, data);
+    measure->tell(parts);
 }
 
 std::vector<ReportMistake> report_mistakes(const Dataset& dataset, std::span<const Mistake> worst) {

@@ -2,6 +2,7 @@
 // (drawings, pictures, style), asks no network for anything and runs no script.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,11 +46,12 @@ struct ReportSegment {
 // Every part may be left empty, and is then left out of the page. Texts may hold anything.
 struct ReportData {
     std::string title;
-    std::vector<ReportFact> facts;        // model, parameters, data, machine, seed, versions …
-    std::vector<std::string> notes;       // what a reader should know: skipped images …
-    std::vector<MetricsRecord> records;   // of metrics.jsonl: curves and times
-    std::optional<Metrics> evaluation;    // of the state that `shown` names …
-    MeasurePtr measure;                   // … where it is not of one class per image
+    std::vector<ReportFact> facts;       // model, parameters, data, machine, seed, versions …
+    std::vector<std::string> notes;      // what a reader should know: skipped images …
+    std::vector<MetricsRecord> records;  // of metrics.jsonl: curves and times
+    std::optional<Metrics> evaluation;   // of the state that `shown` names …
+    MeasurePtr measure;                  // … where it is not of one class per image
+    std::shared_ptr<const DetectionScores> detection;  // … which is of boxes
     std::string shown;                    // "final epoch (10 of 10)"; empty: there is but one
     std::vector<ReportScore> epochs;      // the final one and the best one
     std::vector<ReportScore> heads;       // each alone and both

@@ -43,7 +43,7 @@ std::string size_table(const DetectionScores& scores) {
 }  // namespace
 
 std::string report_precision(const ReportData& data) {
-    const DetectionScores* scores = data.measure ? data.measure->detection() : nullptr;
+    const DetectionScores* scores = data.detection.get();
     if (scores == nullptr) return {};
     constexpr std::size_t kHalf = 0, kThreeQuarters = 5;  // places of 0.5 and 0.75
     LineChart chart{.title = "Precision by recall",

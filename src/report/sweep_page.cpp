@@ -17,21 +17,22 @@ namespace {
 constexpr std::size_t kMostCurves = 16;  // arms with a chart of their own
 
 std::string arms_table(const SweepStudyResult& study) {
+    const bool percent = is_fraction(study.score);
     std::string rows;
     for (const std::string& arm : study.arms) {
         const auto runs = std::ranges::count(study.runs, arm, &SweepRunResult::arm);
-        const std::vector<double> values = scores_of_arm(study, arm, "top1");
+        const std::vector<double> values = scores_of_arm(study, arm, study.score);
         rows += fmt::format(
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>"
             "<td class=\"n\">{}</td></tr>\n",
             html_text(arm), runs, failed_of_arm(study, arm),
-            values.empty() ? "–" : mean_text(mean_interval(values), true));
+            values.empty() ? "–" : mean_text(mean_interval(values), percent));
     }
     return fmt::format(
         "<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>arm</th>"
-        "<th class=\"n\">runs</th><th class=\"n\">failed</th><th class=\"n\">top-1, %</th></tr>"
+        "<th class=\"n\">runs</th><th class=\"n\">failed</th><th class=\"n\">{}{}</th></tr>"
         "</thead>\n<tbody>\n{}</tbody></table></div>\n",
-        rows);
+        html_text(score_title(study.score)), percent ? ", %" : "", rows);
 }
 
 std::string p_cell(const std::optional<double>& p) {
@@ -75,16 +76,21 @@ std::string runs_that_failed(const SweepStudyResult& study) {
 }
 
 std::string arms_chart(const SweepStudyResult& study) {
-    IntervalChart chart{"Top-1 by arm", "top-1", ChartUnit::percent, {}};
+    const std::string title = score_title(study.score);
+    IntervalChart chart{title + " by arm",
+                        title,
+                        is_fraction(study.score) ? ChartUnit::percent : ChartUnit::number,
+                        {}};
     for (const std::string& arm : study.arms)
-        if (const std::vector<double> values = scores_of_arm(study, arm, "top1"); !values.empty())
+        if (const std::vector<double> values = scores_of_arm(study, arm, study.score);
+            !values.empty())
             chart.rows.push_back({arm, 1, spread_of(values)});
     return figure_html(interval_figure(chart));
 }
 
-// Top-1 where runs validate, the training loss where they do not.
+// The study's score where runs validate, the training loss where they do not.
 std::string curve_chart(const SweepStudyResult& study, const std::string& arm) {
-    for (const char* name : {"top1", "train_loss"}) {
+    for (const std::string& name : {study.score, std::string("train_loss")}) {
         std::map<double, std::vector<double>> by_epoch;
         for (const SweepRunResult& run : study.runs) {
             if (run.arm != arm) continue;
@@ -95,7 +101,8 @@ std::string curve_chart(const SweepStudyResult& study, const std::string& arm) {
         }
         if (by_epoch.empty()) continue;
         const bool share = is_fraction(name);
-        BandChart chart{fmt::format("{}: {}", cut_text(arm, 40), share ? "top-1" : "training loss"),
+        BandChart chart{fmt::format("{}: {}", cut_text(arm, 40),
+                                    name == "train_loss" ? "training loss" : score_title(name)),
                         "epoch",
                         share ? ChartUnit::percent : ChartUnit::number,
                         {}};

@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "cait/error.h"
+#include "evaluate/scores.h"
 #include "report/sweep_report_parts.h"
 
 namespace cait {
@@ -146,6 +147,16 @@ std::string mean_text(const MeanInterval& interval, bool fraction) {
                        scale * (*interval.high - *interval.low) / 2);
 }
 
+std::string score_title(const std::string& score) {
+    const Score* known = find_score(known_scores(), score);
+    return known == nullptr ? score : known->title;
+}
+
+std::string named_score_text(const std::string& score, double value) {
+    return is_fraction(score) ? fmt::format("{} {:.2f} %", score_title(score), 100 * value)
+                              : fmt::format("{} {:.4f}", score_title(score), value);
+}
+
 bool is_fraction(const std::string& score) {
     return score.find("loss") == std::string::npos && score.find("stable") == std::string::npos;
 }
@@ -260,13 +271,16 @@ std::string sweep_text(const std::vector<SweepStudyResult>& studies) {
     for (const SweepStudyResult& study : studies) {
         text += fmt::format("{}: {}; {} of {} runs\n", printable(study.name),
                             printable(study.title), study.runs.size(), study.planned);
-        std::vector<std::vector<std::string>> rows{{"arm", "n", "failed", "top-1 %, 95 %"}};
+        const bool percent = is_fraction(study.score);
+        std::vector<std::vector<std::string>> rows{
+            {"arm", "n", "failed",
+             fmt::format("{}{}, 95 %", score_title(study.score), percent ? " %" : "")}};
         for (const std::string& arm : study.arms) {
             const SweepJson json = arm_json(study, arm);
-            const auto values = scores_of_arm(study, arm, "top1");
+            const auto values = scores_of_arm(study, arm, study.score);
             if (json["runs"] == 0) continue;
             rows.push_back({arm, json["runs"].dump(), json["failed"].dump(),
-                            values.empty() ? "–" : mean_text(mean_interval(values), true)});
+                            values.empty() ? "–" : mean_text(mean_interval(values), percent)});
         }
         if (rows.size() > 1) text += aligned(rows);
         rows = {{"contrast", "margin", "n", "mean [95 %]", "p", "Holm", "verdict"}};

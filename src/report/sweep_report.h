@@ -40,7 +40,7 @@ struct SweepContrastResult {
 };
 
 struct SweepStudyResult {
-    std::string name, title;
+    std::string name, title, score;  // score: of the tables of arms and of their curves
     std::vector<std::string> notes;
     std::size_t planned = 0;  // runs
     std::vector<std::string> arms;
@@ -54,6 +54,8 @@ void judge(std::vector<SweepStudyResult>& studies);
 nlohmann::ordered_json sweep_json(const std::vector<SweepStudyResult>& studies);
 std::string sweep_csv(const std::vector<SweepStudyResult>& studies);
 std::string sweep_html(const std::vector<SweepStudyResult>& studies);
+// "top-1 41.20 %"
+std::string named_score_text(const std::string& score, double value);
 // For terminals: arms and contrasts.
 std::string sweep_text(const std::vector<SweepStudyResult>& studies);
 

@@ -9,6 +9,7 @@
 namespace cait {
 
 bool is_fraction(const std::string& score);  // shown in per cent
+std::string score_title(const std::string& score);  // "top-1" of "top1", "a.top1" of itself
 std::vector<double> scores_of_arm(const SweepStudyResult& study, const std::string& arm,
                                   const std::string& score);
 std::size_t failed_of_arm(const SweepStudyResult& study, const std::string& arm);

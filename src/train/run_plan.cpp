@@ -15,6 +15,7 @@
 #include "train/cluster_labels.h"
 #include "train/objectives/label_loss.h"
 #include "train/optim/schedule.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_data.h"
 #include "train/recipe/unused_keys.h"
 #include "train/run/run_folder.h"
@@ -39,6 +40,11 @@ void choose_precision(RunPlan& plan) {
     plan.notes.push_back(fmt::format("train.precision=auto: {}, as {} {} instructions for bfloat16",
                                      precision, isa_name(used_isa()),
                                      has_bfloat16 ? "has" : "has no"));
+}
+
+// The recipe of the run says which score it is, and so does whoever reads it.
+void choose_best(Recipe& recipe) {
+    if (recipe.save.best == "auto") recipe.save.best = leading_score(task_of(recipe));
 }
 
 // No batch is larger than the data.
@@ -253,6 +259,7 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
         .world = std::size_t(group.world()),
         .threads = int(recipe.data.threads > 0 ? recipe.data.threads : at::get_num_threads())};
     choose_precision(plan);
+    choose_best(plan.recipe);
     KnownData known;
     if (saved) {
         if (recipe.clusters.count == 0) known.classes = saved->classes;
@@ -300,10 +307,10 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
     std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
     note_neighbours(plan);
     if (plan.data.val && plan.data.val->has_objects() && !plan.data.val->has_object_masks() &&
-        recipe.save.best.starts_with("mask_"))
+        plan.recipe.save.best.starts_with("mask_"))
         throw UsageError(
             fmt::format("save.best: expected a score of boxes, as {} has no masks, found {}",
-                        plan.data.val_text, recipe.save.best));
+                        plan.data.val_text, plan.recipe.save.best));
     if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
     fit_memory(plan, group);
     note_rate(plan);

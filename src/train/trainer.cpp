@@ -232,6 +232,7 @@ TrainOutcome TrainingRun::run_steps() {
         before = last ? Clock::now() : before;
     }
     if (state_.best.any) outcome.best = state_.best.value;
+    outcome.best_by = recipe().save.best;
     if (records_ && run_steps_ > 0 && is_over()) records_->ended();
     if (folder_) {
         const RunResults results =

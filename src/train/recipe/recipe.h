@@ -308,7 +308,9 @@ struct EvalPart {
 struct SavePart {
     std::int64_t steps = 0;       // also every so many steps; 0: at the end of epochs only
     std::int64_t keep_every = 0;  // epochs whose model files stay for good; 0: none
-    std::string best = "top1";    // the score that decides; with _ema: of averaged weights
+    // The score that decides; with _ema: of averaged weights; auto: the one that says most of the
+    // task (leading_score).
+    std::string best = "auto";
     bool head = false;            // model files keep the projector
     bool operator==(const SavePart&) const = default;
 };

@@ -322,11 +322,10 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
               "keep the model files of every Nth epoch, averaged weights too; 0: none");
     bind_text(
         s, "save.best", save.best,
-        "the score that decides which weights are the best: top1, top5, loss or ece, of loss.name "
-        "multi_label map, f1, macro_f1, exact_match or loss, of segment miou, macc or aacc, of "
-        "mask_rcnn box_ap, mask_ap and the other scores of cait eval, and with _ema that of "
-        "averaged "
-        "weights");
+        "the score that decides which weights are the best, and with _ema that of averaged "
+        "weights; the first of these is auto: top1, top5, loss or ece; of loss.name multi_label "
+        "map, f1, macro_f1, exact_match or loss; of segment miou, macc or aacc; of mask_rcnn "
+        "box_ap, mask_ap and the other scores of cait eval");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
 }
 

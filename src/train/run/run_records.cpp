@@ -71,6 +71,7 @@ void add_results(const Recipe& recipe, const TrainingData& used, ReportData& dat
 // What differs from a bare recipe, and what most studies vary.
 std::vector<HyperParameter> hyper_parameters_of(Recipe recipe) {
     Recipe bare;
+    bare.save.best = leading_score(task_of(recipe));
     Settings keys, standard;
     bind(keys, recipe);
     bind(standard, bare);

@@ -126,7 +126,8 @@ std::vector<std::string> train_words(const SweepStudy& study, const SweepRun& ru
     std::vector<std::string> words{"train", recipe_word(study), "--allow-unused"};
     for (const auto& [key, value] : run.words) {
         const auto weights = parse_teacher_weights(value);
-        const std::string file = weights ? teacher_file(out, *weights).string() : value;
+        const std::string file =
+            weights ? teacher_file(out, *weights, study.score).string() : value;
         words.insert(words.end(), {"--set", key + "=" + file});
     }
     if (options.threads > 0)
@@ -204,9 +205,11 @@ ChildRun::State ChildRun::after_training(bool stopping) {
     if (run_.tuning) {
         const auto last =
             record_.curve.empty() ? std::map<std::string, double>() : record_.curve.back().values;
-        const auto top1 = last.find("top1");
-        if (top1 == last.end()) return fail(RunStatus::failed, "no validation at its final epoch");
-        record_.scores["top1"] = top1->second;
+        const auto score = last.find(study_.score);
+        if (score == last.end())
+            return fail(RunStatus::failed,
+                        fmt::format("no {} of a validation at its final epoch", study_.score));
+        record_.scores[study_.score] = score->second;
         return State::recorded;
     }
     return next_test();

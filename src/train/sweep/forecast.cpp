@@ -41,11 +41,11 @@ std::optional<double> epoch_seconds(const fs::path& metrics) {
     return std::nullopt;
 }
 
-bool is_trained(const fs::path& out, const std::string& value) {
+bool is_trained(const SweepStudy& study, const fs::path& out, const std::string& value) {
     const auto weights = parse_teacher_weights(value);
     if (!weights) return true;
     try {
-        teacher_file(out, *weights);
+        teacher_file(out, *weights, study.score);
         return true;
     } catch (const Error&) {
         return false;
@@ -57,7 +57,7 @@ bool is_trained(const fs::path& out, const std::string& value) {
 RunForecast forecast(const SweepStudy& study, const SweepRun& run, const fs::path& out,
                      const ChildOptions& options, const std::function<int()>& stop) {
     for (const auto& [key, value] : run.words)
-        if (!is_trained(out, value))
+        if (!is_trained(study, out, value))
             return {{}, 0, fmt::format("its {} is not trained yet", value)};
     const ScratchFolder scratch;
     std::vector<std::string> words = train_words(study, run, out, options);

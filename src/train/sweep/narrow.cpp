@@ -63,7 +63,7 @@ std::optional<std::set<double>> values_of_map(const SweepStudy& study, const Map
         const auto record = find(runs[at->second]);
         if (!record) return std::nullopt;
         if (score_of(study, *record, "stable").value_or(0) != 0) stable = at;
-        const double score = score_of(study, *record, "top1").value_or(study.chance);
+        const double score = score_of(study, *record, study.score).value_or(study.chance);
         if (score <= best_score) continue;
         best = at;
         best_score = score;

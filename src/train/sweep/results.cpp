@@ -125,7 +125,7 @@ SweepRunResult run_result(const SweepStudy& study, const SweepRun& run, const Ru
     result.settings.erase("seed");
     result.scores = record.scores;
     if (!record.ok()) {
-        result.scores["top1"] = study.chance;
+        result.scores[study.score] = study.chance;
         for (const StudyContrast& contrast : study.contrasts)
             if (contrast.kind == ContrastKind::paired) result.scores[contrast.score] = study.chance;
     }
@@ -202,6 +202,7 @@ std::vector<SweepStudyResult> results_as_planned(
         SweepStudyResult result;
         result.name = study.name;
         result.title = study.title;
+        result.score = study.score;
         if (i < notes.size()) result.notes = notes[i];
         add_runs(study, runs, result);
         for (const StudyContrast& contrast : study.contrasts)

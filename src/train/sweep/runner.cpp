@@ -13,6 +13,7 @@
 #include <set>
 
 #include "cait/error.h"
+#include "report/sweep_report.h"
 #include "system/atomic_file.h"
 #include "system/cpu_limit.h"
 #include "train/sweep/child_run.h"
@@ -151,7 +152,7 @@ private:
             const auto weights = parse_teacher_weights(value);
             if (!weights) continue;
             try {
-                teacher_file(out_, *weights);
+                teacher_file(out_, *weights, study_.score);
             } catch (const Error& error) {
                 return block(i, fmt::format("{}: {} needs {}", runs_[i].name(), key, error.what()));
             }
@@ -243,12 +244,12 @@ private:
 
     // "a-patches: 3 of 18 linear-1: top-1 41.20 % in 8.1 min; 0.4 h so far, 2.0 h to come".
     std::string line_of(std::size_t i, const RunRecord& record) const {
-        const auto top1 = record.scores.find("top1");
+        const auto score = record.scores.find(study_.score);
         std::string what = "done";
         if (!record.ok())
             what = fmt::format("{} ({})", status_name(record.status), record.reason);
-        else if (top1 != record.scores.end())
-            what = fmt::format("top-1 {:.2f} %", 100 * top1->second);
+        else if (score != record.scores.end())
+            what = named_score_text(study_.score, score->second);
         return fmt::format("{}: {} of {} {}: {} in {:.1f} min; {:.1f} h so far, {:.1f} h to come",
                            study_.name, std::ranges::count(places_, Place::done), runs_.size(),
                            runs_[i].name(), what, record.seconds / 60, cost() / 3600,
@@ -385,9 +386,9 @@ std::map<std::string, double> tune_scores(const SweepStudy& study, const RecordS
             if (scores.contains(run.name())) continue;
             const auto record = store.find(run);
             if (!record) continue;
-            const auto top1 = record->scores.find("top1");
-            scores[run.name()] = record->ok() && top1 != record->scores.end()
-                                     ? top1->second
+            const auto score = record->scores.find(study.score);
+            scores[run.name()] = record->ok() && score != record->scores.end()
+                                     ? score->second
                                      : std::numeric_limits<double>::quiet_NaN();
             more = true;
         }

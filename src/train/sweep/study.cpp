@@ -7,7 +7,12 @@
 #include <filesystem>
 #include <set>
 
+#include "evaluate/measure.h"
+#include "evaluate/scores.h"
 #include "system/file_bytes.h"
+#include "train/recipe/objective_rows.h"
+#include "train/recipe/recipe_keys.h"
+#include "train/sweep/arms.h"
 #include "train/sweep/study_reader.h"
 
 namespace cait {
@@ -148,7 +153,7 @@ StudyArm arm_of(const StudyReader& reader, const TomlNode& root) {
         arm.tune = factors_of(reader, reader.table("arm.tune", *node));
     if (const TomlNode* node = reader.find(root, "needs")) {
         reader.only(reader.table("arm.needs", *node), {"arm", "score", "least"}, "arm.needs.");
-        StudyNeed need{{}, "top1", 0};
+        StudyNeed need;
         reader.text(*node, "arm", need.arm);
         reader.text(*node, "score", need.score);
         reader.number(*node, "least", need.least, -INFINITY, "a number");
@@ -325,6 +330,32 @@ void check_arms(const StudyReader& reader, const SweepStudy& study) {
                         fmt::format("contrast.name: '{}' is there twice", contrast.name));
 }
 
+// Another loss than the recipe's may be learned by all runs.
+std::string score_of_task(const StudyReader& reader, const SweepStudy& study) {
+    Recipe recipe = base_recipe(study);
+    for (const StudySetting& setting : study.settings) {
+        if (setting.key != "loss.name") continue;
+        try {
+            set_recipe_value(recipe, setting.key, study.fill(setting.value));
+        } catch (const UsageError& error) {
+            reader.fail(setting.line, error.what());
+        }
+    }
+    return leading_score(task_of(recipe));
+}
+
+void choose_score(const StudyReader& reader, const TomlNode& root, SweepStudy& study) {
+    reader.text(root, "score", study.score);
+    if (study.score.empty()) study.score = score_of_task(reader, study);
+    if (const Score* known = find_score(known_scores(), study.score);
+        known != nullptr && known->better == Better::lower)
+        reader.expected("score", *reader.find(root, "score"), "a score of which more is better");
+    for (StudyArm& arm : study.arms)
+        if (arm.need && arm.need->score.empty()) arm.need->score = study.score;
+    for (StudyContrast& contrast : study.contrasts)
+        if (contrast.score.empty()) contrast.score = study.score;
+}
+
 }  // namespace
 
 std::string SweepStudy::fill(const std::string& text) const {
@@ -349,11 +380,11 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
                        const std::map<std::string, std::string>& given) {
     const TomlNode root = parse_toml_tree(text, file);
     const StudyReader reader(file);
-    reader.only(
-        root,
-        {"title", "recipe", "settings", "data", "define", "factors", "together", "skip", "arm",
-         "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend", "tune", "narrow"},
-        "");
+    reader.only(root,
+                {"title", "recipe", "settings", "data", "define", "factors", "together", "skip",
+                 "arm", "seeds", "contrast", "budget_hours", "chance", "allow_unused", "extend",
+                 "tune", "narrow", "score"},
+                "");
     SweepStudy study;
     study.file = file;
     study.name = std::filesystem::path(file).stem().string();
@@ -390,6 +421,7 @@ SweepStudy parse_study(std::string_view text, const std::string& file,
     if (const TomlNode* node = reader.find(root, "narrow"))
         study.narrow = narrow_of(reader, reader.table("narrow", *node), study);
     check_arms(reader, study);
+    choose_score(reader, root, study);
     return study;
 }
 

@@ -31,8 +31,8 @@ struct StudyFactor {
 // keys of the recipe there are "arm" and "seed".
 using StudyWhere = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-struct StudyNeed {  // an arm that only makes sense when another one is good enough
-    std::string arm, score;
+struct StudyNeed {           // an arm that only makes sense when another one is good enough
+    std::string arm, score;  // that of the study unless the file names one
     double least = 0;
 };
 
@@ -56,8 +56,8 @@ struct StudyContrast {
     // Of a side that means several arms, the best one counts in every seed.
     StudyWhere better, worse;
     StudyWhere better_from, worse_from;  // subtracted from the sides; empty: nothing is
-    std::string score = "top1";
-    double margin = 0;  // in units of the score
+    std::string score;                   // that of the study unless the file names one
+    double margin = 0;                   // in units of the score
     bool primary = false;
     ContrastKind kind = ContrastKind::paired;
     std::string key;  // largest_stable: optim.lr
@@ -93,6 +93,9 @@ struct SweepStudy {
     // Further words for `cait eval`, whose scores are called NAME.top1 and so on.
     std::vector<std::pair<std::string, std::vector<std::string>>> evals;
     bool halves = false;  // also score the even and the odd images of the test set
+    // What tables, curves, tuning and [narrow] go by; more is better. Unless the file names one, it
+    // is the one that leads the task which the recipe's loss learns.
+    std::string score;
     std::vector<StudyFactor> factors;
     std::vector<StudyWhere> skips;
     std::vector<StudyArm> arms;

@@ -27,20 +27,20 @@ std::vector<CurvePoint> curve_in(const fs::path& run) {
     return fs::exists(metrics) ? curve_of(read_metrics(metrics)) : std::vector<CurvePoint>();
 }
 
-std::optional<double> top1_of(const CurvePoint& point) {
-    const auto found = point.values.find("top1");
+std::optional<double> score_at(const CurvePoint& point, const std::string& by) {
+    const auto found = point.values.find(by);
     if (found == point.values.end() || !std::isfinite(found->second)) return std::nullopt;
     return found->second;
 }
 
 // Of its last validation.
-double final_top1(const fs::path& run) {
+double final_score(const fs::path& run, const std::string& by) {
     const std::vector<CurvePoint> curve = curve_in(run);
-    const auto top1 = curve.empty() ? std::nullopt : top1_of(curve.back());
-    if (!top1)
+    const auto score = curve.empty() ? std::nullopt : score_at(curve.back(), by);
+    if (!score)
         throw Error(fmt::format("{}: expected a validation after its last epoch (`val` of the arm)",
                                 run.string()));
-    return *top1;
+    return *score;
 }
 
 }  // namespace
@@ -68,15 +68,15 @@ std::optional<TeacherWeights> parse_teacher_weights(const std::string& value) {
 }
 
 std::optional<std::uint64_t> epoch_of_score(const std::vector<CurvePoint>& curve,
-                                            const std::vector<std::uint64_t>& kept, double score,
-                                            double within) {
+                                            const std::vector<std::uint64_t>& kept,
+                                            const std::string& by, double score, double within) {
     std::optional<std::uint64_t> best;
     double distance = within;
     for (const std::uint64_t epoch : kept)
         for (const CurvePoint& point : curve) {
-            const auto top1 = top1_of(point);
-            if (point.epoch != double(epoch) || !top1) continue;
-            const double found = std::abs(*top1 - score);
+            const auto here = score_at(point, by);
+            if (point.epoch != double(epoch) || !here) continue;
+            const double found = std::abs(*here - score);
             if (best ? found >= distance : found > within) continue;
             best = epoch;
             distance = found;
@@ -84,24 +84,24 @@ std::optional<std::uint64_t> epoch_of_score(const std::vector<CurvePoint>& curve
     return best;
 }
 
-fs::path teacher_file(const fs::path& out, const TeacherWeights& weights) {
+fs::path teacher_file(const fs::path& out, const TeacherWeights& weights, const std::string& by) {
     const fs::path run = out / weights.run, last = run / "last.safetensors";
     if (!fs::exists(last))
         throw Error(fmt::format("{}, which is not there: train it again", last.string()));
     if (weights.like.empty()) return last;
-    const double score = final_top1(out / weights.like);
+    const double score = final_score(out / weights.like, by);
     const std::vector<CurvePoint> curve = curve_in(run);
     std::vector<std::uint64_t> kept;
     for (const CurvePoint& point : curve)
         if (point.epoch == std::floor(point.epoch) &&
             fs::exists(epoch_file(run, std::uint64_t(point.epoch))))
             kept.push_back(std::uint64_t(point.epoch));
-    const auto epoch = epoch_of_score(curve, kept, score, weights.within);
+    const auto epoch = epoch_of_score(curve, kept, by, score, weights.within);
     if (!epoch)
         throw Error(
-            fmt::format("an epoch of {} with top-1 within {:g} of {:.4f}; none of the {} that "
+            fmt::format("an epoch of {} with {} within {:g} of {:.4f}; none of the {} that "
                         "are kept (save.keep_every) has it",
-                        run.string(), weights.within, score, kept.size()));
+                        run.string(), by, weights.within, score, kept.size()));
     return epoch_file(run, *epoch);
 }
 

@@ -105,7 +105,7 @@ TEST_F(Evaluate, TellsWhatEachHeadGetsRight) {
             noise()(pixels, {}, image.mutable_floats());
             expected.add(std::size_t(i), executor_.run(image, {name}).at(name).floats(), i % 2);
         }
-        const Metrics& head = *found.heads.at(name)->single_label();
+        const Metrics& head = dynamic_cast<const Metrics&>(*found.heads.at(name));
         EXPECT_EQ(head.images(), 40U);
         EXPECT_DOUBLE_EQ(head.top1(), expected.top1()) << name;
         EXPECT_NEAR(head.loss(), expected.loss(), 1e-5) << name;

@@ -88,7 +88,6 @@ TEST(SegmentationScores, WhatIsNoClassIsRefusedAndLeavesNoTrace) {
 TEST(SegmentationScores, AreTheMeasureOfTheTask) {
     const MeasurePtr measure = make_measure({.name = "segment"}, 3);
     EXPECT_EQ(measure->scores().front().name, "miou");
-    EXPECT_EQ(measure->single_label(), nullptr);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ std::vector<SweepStudyResult> example() {
     SweepStudyResult study;
     study.name = "s";
     study.title = "A <title>";
+    study.score = "top1";
     study.planned = 5;
     study.arms = {"a", "b"};
     study.runs = {run_of("a", 1, "2", 0.19), run_of("b", 1, "4", 0.39), run_of("a", 2, "2", 0.21),

@@ -15,6 +15,8 @@
 #include "image/codec/encode.h"
 #include "report/metrics_log.h"
 #include "support/temporary_folder.h"
+#include "train/recipe/recipe_file.h"
+#include "train/run/run_folder.h"
 #include "train/run/run_state.h"
 #include "train/torch/convert.h"
 
@@ -197,7 +199,8 @@ TEST_F(TrainerByHand, LogsLossAndRateOfEveryStepAndMovesBothAlongTheirCurves) {
     recipe_.schedule = {.epochs = 5, .warmup = 1, .warmup_lr = 0.002, .min_lr = 0.003};
     recipe_.schedule.cooldown = 1;
     const Hand hand = by_hand(recipe_, square_, start_);
-    // The same rate for a batch of twice the size, which this run has not: it halves, its ends stay.
+    // The same rate for a batch of twice the size, which this run has not: it halves, its ends
+    // stay.
     recipe_.optim.lr_batch = 8;
     recipe_.optim.lr *= 2;
     const TrainOutcome outcome = run();
@@ -294,6 +297,15 @@ INSTANTIATE_TEST_SUITE_P(By, TrainerBest,
                          testing::Values(Choice{"top1", 2}, Choice{"top5", 1}, Choice{"loss", 3},
                                          Choice{"top1_ema", 4}),
                          [](const auto& i) { return std::string(i.param.by); });
+
+TEST_F(TrainerByHand, FollowsTheScoreThatLeadsItsTaskWhereNoneIsNamed) {
+    ASSERT_EQ(recipe_.save.best, "auto");
+    const TrainOutcome outcome = run();
+    EXPECT_EQ(outcome.best_by, "top1");
+    EXPECT_EQ(outcome.best_epoch->epoch, 2);  // as with top1 above
+    EXPECT_EQ(saved("best.safetensors").training().at("chosen_by"), "top1");
+    EXPECT_EQ(read_run_recipe(RunFiles(Folder::open(folder_ / "run")).recipe()).save.best, "top1");
+}
 
 TEST_F(TrainerByHand, RefusesToFollowAScoreThatValidationDoesNotYield) {
     recipe_.save.best = "map";

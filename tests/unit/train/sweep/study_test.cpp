@@ -56,6 +56,29 @@ TEST(StudyFile, AllArmsOfASeedComeBeforeTheNextSeed) {
     EXPECT_EQ(runs[0].identity.size(), 16U);
 }
 
+TEST(StudyFile, GoesByTheScoreThatLeadsWhatItsRecipeLearns) {
+    const std::string more = arms({"a", "b"}) +
+                             "[[contrast]]\nname = \"c\"\nbetter = \"a\"\nworse = \"b\"\n"
+                             "margin = 0.01\n";
+    const SweepStudy labels = study_of(kHead + more);
+    EXPECT_EQ(labels.score, "top1");
+    EXPECT_EQ(labels.contrasts[0].score, "top1");
+    std::string pixels = kHead + more;
+    pixels.replace(pixels.find("small"), 5, "segment");
+    EXPECT_EQ(study_of(pixels).score, "miou");
+    EXPECT_EQ(study_of(pixels).contrasts[0].score, "miou");
+    EXPECT_EQ(study_of("score = \"aacc\"\n" + pixels).contrasts[0].score, "aacc");
+    EXPECT_EQ(study_of(kHead + more + "[settings]\nloss.name = \"multi_label\"\n").score, "map");
+}
+
+TEST(StudyFile, RefusesAScoreOfWhichLessIsBetter) {
+    EXPECT_THAT(study_refusal("score = \"loss\"\n" + (kHead + arms({"a"}))),
+                AllOf(HasSubstr("x.toml:1: score: expected a score of which more is better"),
+                      HasSubstr("'loss'")));
+    EXPECT_THAT(study_refusal(kHead + arms({"a"}) + "[settings]\nloss.name = \"none\"\n"),
+                StartsWith("x.toml:9: loss.name"));
+}
+
 TEST(StudyFile, FactorsCrossAndPairsGoTogether) {
     const auto runs = plan_runs(study_of(std::string(kHead) + R"([factors]
 model.depth = [2, 4]

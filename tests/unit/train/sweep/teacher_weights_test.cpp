@@ -41,22 +41,23 @@ std::vector<CurvePoint> curve_with(const std::vector<double>& top1) {
 
 TEST(TeacherWeights, TheNearestKeptEpochCounts) {
     const auto curve = curve_with({0.1, 0.3, 0.42, 0.39, 0.5, std::nan("")});
-    EXPECT_EQ(epoch_of_score(curve, {1, 2, 3, 4, 5, 6}, 0.4, 0.02), 4U);
-    EXPECT_EQ(epoch_of_score(curve, {1, 3, 5}, 0.4, 0.021), 3U);  // 4 is not kept
-    EXPECT_FALSE(epoch_of_score(curve, {1, 2, 5, 6}, 0.4, 0.02));
-    EXPECT_FALSE(epoch_of_score(curve, {}, 0.4, 1));
-    EXPECT_EQ(epoch_of_score(curve_with({0.25, 0.25}), {1, 2}, 0.25, 0), 1U);
+    EXPECT_EQ(epoch_of_score(curve, {1, 2, 3, 4, 5, 6}, "top1", 0.4, 0.02), 4U);
+    EXPECT_EQ(epoch_of_score(curve, {1, 3, 5}, "top1", 0.4, 0.021), 3U);  // 4 is not kept
+    EXPECT_FALSE(epoch_of_score(curve, {1, 2, 5, 6}, "top1", 0.4, 0.02));
+    EXPECT_FALSE(epoch_of_score(curve, {}, "top1", 0.4, 1));
+    EXPECT_EQ(epoch_of_score(curve_with({0.25, 0.25}), {1, 2}, "top1", 0.25, 0), 1U);
 }
 
 class TeacherFile : public testing::Test {
 protected:
     TemporaryFolder folder_;
+    std::string by_ = "top1";
 
     void run(const std::string& name, const std::vector<double>& top1, bool keeps) const {
         const auto path = folder_ / name;
         auto log = MetricsLog::start({Folder::make(path), "metrics.jsonl"});
         for (std::size_t i = 0; i < top1.size(); ++i) {
-            log.append({"val", std::int64_t(i) + 1, double(i) + 1, {{"top1", top1[i]}}});
+            log.append({"val", std::int64_t(i) + 1, double(i) + 1, {{by_, top1[i]}}});
             if (keeps) touch(path / ("epoch-000" + std::to_string(i + 1) + ".safetensors"));
         }
         touch(path / "last.safetensors");
@@ -67,7 +68,7 @@ protected:
         file.commit();
     }
     std::filesystem::path find(const std::string& value) const {
-        return teacher_file(folder_.path(), *parse_teacher_weights(value));
+        return teacher_file(folder_.path(), *parse_teacher_weights(value), by_);
     }
 };
 
@@ -76,6 +77,16 @@ TEST_F(TeacherFile, IsTheLastOneOrThatOfTheEpoch) {
     run("b/1", {0.1, 0.4}, false);
     EXPECT_EQ(find("@a/1"), folder_ / "a/1/last.safetensors");
     EXPECT_EQ(find("@a/1 like b/1 within 0.02"), folder_ / "a/1/epoch-0002.safetensors");
+}
+
+TEST_F(TeacherFile, IsThatOfTheStudysScore) {
+    by_ = "miou";
+    run("a/1", {0.2, 0.41, 0.6}, true);
+    run("b/1", {0.1, 0.4}, false);
+    EXPECT_EQ(find("@a/1 like b/1 within 0.02"), folder_ / "a/1/epoch-0002.safetensors");
+    by_ = "top1";
+    EXPECT_THAT([&] { find("@a/1 like b/1 within 0.02"); },
+                ThrowsMessage<Error>(HasSubstr("expected a validation")));
 }
 
 TEST_F(TeacherFile, SaysWhatIsMissing) {
