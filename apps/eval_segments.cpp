@@ -5,48 +5,12 @@
 
 #include "data.h"
 #include "eval.h"
-#include "evaluate/evaluate_segments.h"
 #include "evaluate/segment_classes.h"
-#include "image/draw/draw.h"
-#include "image/draw/palette.h"
 #include "output.h"
 #include "progress.h"
+#include "report/worst_images.h"
 
 namespace cait::app {
-
-namespace {
-
-constexpr std::int64_t kOverlaySide = 320;
-
-// Small enough for a page, with the labels of its pixels.
-struct SmallSegments {
-    Image image;
-    std::vector<std::uint8_t> labels;
-};
-
-SmallSegments shrunk(const Image& image, const LabelImage& labels) {
-    SmallSegments small{fitted(image, kOverlaySide), {}};
-    const Image all{labels.width, labels.height, 1, labels.values};
-    small.labels = scaled(all, small.image.width, small.image.height, Scaling::nearest).pixels;
-    return small;
-}
-
-ReportSegment shown_segment(const Dataset& dataset, const ImageSegmenter& segmenter,
-                            const std::vector<Colour>& colours, const WorstSegment& worst) {
-    ReportSegment shown{.name = dataset.name(worst.index), .value = worst.miou};
-    try {
-        const Image image = dataset.image(worst.index);
-        const SmallSegments label = shrunk(image, dataset.label_image(worst.index));
-        const SmallSegments found = shrunk(image, segmenter.segment(image, shown.name).labels);
-        shown.labelled = label_overlay(label.image, label.labels, colours);
-        shown.predicted = label_overlay(found.image, found.labels, colours);
-    } catch (const Error&) {  // changed since the evaluation: the page goes without
-        shown.labelled = shown.predicted = {};
-    }
-    return shown;
-}
-
-}  // namespace
 
 Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string& file,
                                const Model& model, const DatasetPtr& dataset) {
@@ -74,10 +38,8 @@ Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string
     result.looked = arguments.segment.text(segmenter.options());
     result.mode = mode_name(segmenter.options().mode);
     if (!arguments.report.empty()) {
-        const SegmentClasses classes = segment_classes(model, segmenter.network().classes);
-        result.colours = classes.colours;
-        for (const WorstSegment& worst : found.worst)
-            result.segments.push_back(shown_segment(*dataset, segmenter, classes.colours, worst));
+        result.colours = segment_classes(model, segmenter.network().classes).colours;
+        result.segments = worst_segments(*dataset, segmenter, found.worst, result.colours);
     }
     result.worst_by = "miou";
     for (const WorstSegment& worst : found.worst)

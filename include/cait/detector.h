@@ -56,7 +56,8 @@ public:
     Detections detect(std::span<const std::byte> encoded) const;
     Detections detect(const Pixels& pixels) const;
 
-    // The photograph with boxes, masks and names, as .png or .jpg.
+    // The photograph with boxes, masks and names, as .png or .jpg; small ones are drawn up to four
+    // times as large.
     void draw(const std::filesystem::path& photo, const Detections& found,
               const std::filesystem::path& output) const;
 

@@ -8,6 +8,7 @@
 
 #include "cait/error.h"
 #include "kernels/suppression.h"
+#include "models/finite_logits.h"
 
 namespace cait {
 
@@ -38,6 +39,9 @@ void check_level(const ProposalLevel& level, std::size_t number) {
             "proposals: level {} of {}x{} places needs 3 logits and 12 deltas for each, found {} "
             "and {} numbers",
             number, height, width, level.objectness.size(), level.deltas.size()));
+    const std::string where = fmt::format("proposals: level {}", number);
+    check_finite_values(level.objectness, where, "logit");
+    check_finite_values(level.deltas, where, "delta");
 }
 
 // The `most` best, in order; of equals the first.
@@ -48,7 +52,7 @@ std::vector<RankedAnchor> best_anchors(const ProposalLevel& level, std::size_t m
     for (std::int64_t at = 0; at < places; ++at)
         for (std::int64_t ratio = 0; ratio < kAnchorRatios; ++ratio) {
             const float logit = level.objectness[std::size_t(ratio * places + at)];
-            if (std::isfinite(logit)) ranked.push_back({logit, at * kAnchorRatios + ratio});
+            ranked.push_back({logit, at * kAnchorRatios + ratio});
         }
     const auto better = [](const RankedAnchor& a, const RankedAnchor& b) {
         return a.logit != b.logit ? a.logit > b.logit : a.place < b.place;
@@ -70,8 +74,6 @@ void add_level(const ProposalLevel& level, std::size_t number, const AnchorGrid&
         std::array<float, 4> deltas{};
         for (std::size_t i = 0; i < 4; ++i)
             deltas[i] = level.deltas[std::size_t((ratio * 4 + std::int64_t(i)) * places + at)];
-        if (!std::ranges::all_of(deltas, [](float delta) { return std::isfinite(delta); }))
-            continue;
         const Region region =
             clipped(moved(grid.at(at / level.map.width, at % level.map.width, ratio), deltas.data(),
                           kPlainDeltas, rules),

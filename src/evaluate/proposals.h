@@ -30,8 +30,8 @@ struct Proposal {
 };
 
 // `image`: what the padded input shows. The best first; of equals, the first of the lower level.
-// Anchors with a number that is not finite propose nothing. Throws Error where a level's numbers do
-// not fill its map.
+// Throws Error where a level's numbers do not fill its map, NonFiniteLogits where one of them is not
+// finite.
 std::vector<Proposal> propose(std::span<const ProposalLevel> levels, ImageSize image,
                               const RegionRules& rules, const ProposalOptions& options);
 

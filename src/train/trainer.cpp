@@ -50,9 +50,11 @@ private:
     void take_step(Batch& batch, double data_seconds);
     void record_step(double lr);
     void watch_collapse();
+    // With the part of one in which a run of so many steps ends.
+    double epochs_done() const { return double(state_.step) / double(plan_.steps_per_epoch); }
     bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::accuracy); }
     void end_epoch();
-    MeasurePtr validated(const TorchTensors& weights);
+    Validation validated(const TorchTensors& weights, bool pictures);
     void validate_epoch(EpochReport& report);
     void save();
     bool out_of_patience() const;
@@ -75,7 +77,7 @@ private:
     double base_lr_ = 0;
     std::uint64_t record_every_ = 1;
     EpochTotals recorded_;                 // the part of the epoch's totals that is in the log
-    MeasurePtr shown_;                     // the latest evaluation, which the report shows
+    Validation shown_;                     // the latest one, which the report shows
     std::map<std::string, double> parts_;  // of the latest loss
     std::string collapse_;                 // in words; empty: none was seen
     double step_seconds_ = 0;              // of late, for rate and time left
@@ -166,7 +168,7 @@ void TrainingRun::note_changes(const RunIdentity& before) {
         std::ranges::copy(changed_conditions(before, state_.made_with), std::back_inserter(lines));
     for (const std::string& line : lines) {
         note(line);
-        records_->log_note(state_, double(state_.step) / double(plan_.steps_per_epoch), line);
+        records_->log_note(state_, epochs_done(), line);
     }
 }
 
@@ -179,9 +181,7 @@ void TrainingRun::note(const std::string& text) {
 TrainOutcome TrainingRun::run() try { return run_steps(); } catch (const FileChanged& change) {
     save_before_failing(change);
 } catch (const DivergedError& error) {
-    if (records_)
-        records_->log_divergence(state_, double(state_.step) / double(plan_.steps_per_epoch),
-                                 error.what());
+    if (records_) records_->log_divergence(state_, epochs_done(), error.what());
     throw DivergedError(fmt::format("{}: {}", options_.folder.string(), error.what()));
 }
 
@@ -301,8 +301,7 @@ void TrainingRun::record_step(double lr) {
                 parts[metric::kEpochTop1] =
                     totals.images == 0 ? 0 : totals.correct / double(totals.images);
         }
-        records_->train(state_, double(state_.step) / double(plan_.steps_per_epoch), lr,
-                        totals - recorded_, parts);
+        records_->train(state_, epochs_done(), lr, totals - recorded_, parts);
         recorded_ = totals;
     }
     const double each = step_seconds_;
@@ -344,9 +343,10 @@ bool TrainingRun::is_over() const {
 }
 
 // Every step may be finite and the answers to other images not.
-MeasurePtr TrainingRun::validated(const TorchTensors& weights) {
+Validation TrainingRun::validated(const TorchTensors& weights, bool pictures) {
     try {
-        return validate(plan_, weights, group_, options_.observer.evaluating);
+        return validate(plan_, weights, group_,
+                        {.pictures = pictures, .progress = options_.observer.evaluating});
     } catch (const NonFiniteLogits& error) {
         throw DivergedError(fmt::format("stopped at the validation after epoch {}: {}; {}",
                                         state_.position.epoch, error.what(), kAfterDivergence));
@@ -356,17 +356,16 @@ MeasurePtr TrainingRun::validated(const TorchTensors& weights) {
 // The weights as they are, and their average where there is one.
 void TrainingRun::validate_epoch(EpochReport& report) {
     const TorchTensors weights = plan_.step->weights(), average = plan_.step->ema_weights();
-    const MeasurePtr measure = validated(weights);
-    MeasurePtr of_average;
-    if (!average.empty()) of_average = validated(average);
+    const bool shows_average = !average.empty() && is_of_average(recipe().save.best);
+    Validation of_weights = validated(weights, !shows_average), of_average_weights;
+    if (!average.empty()) of_average_weights = validated(average, shows_average);
+    const MeasurePtr measure = of_weights.measure, of_average = of_average_weights.measure;
     report.val = measure->scores();
     if (of_average) report.val_ema = of_average->scores();
     const Scores averaged = report.val_ema.value_or(Scores());
     report.best = improves(recipe(), *report.val, averaged, state_.position.epoch, state_.best);
-    if (records_)
-        records_->validation(state_, double(state_.position.epoch), *report.val, averaged);
-    const bool shows_average = of_average && is_of_average(recipe().save.best);
-    shown_ = shows_average ? of_average : measure;
+    if (records_) records_->validation(state_, epochs_done(), *report.val, averaged);
+    shown_ = std::move(shows_average ? of_average_weights : of_weights);
     if (checkpoints_) {
         using Facts = CheckpointWriter::Facts;
         checkpoints_->set_scores(validation_facts(*measure, plan_.data),

@@ -4,15 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate.h"
-#include "evaluate/evaluate_detections.h"
-#include "evaluate/evaluate_segments.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/scores.h"
+#include "evaluate/segment_classes.h"
 #include "kernels/precision_names.h"
 #include "models/finite_logits.h"
+#include "report/worst_images.h"
 #include "train/neighbour_judging.h"
 #include "train/recipe/objective_rows.h"
 #include "train/torch/convert.h"
@@ -52,7 +54,7 @@ MeasurePtr merged(const MeasurePtr& own, const Task& task, ProcessGroup& group) 
     return all;
 }
 
-using Progress = std::function<void(std::size_t done, std::size_t total)>;
+constexpr std::size_t kWorstImages = 6;  // that the report of a run shows
 
 // Of the validation images, those that this process looks at.
 std::vector<std::size_t> share_of_images(const RunPlan& plan) {
@@ -62,35 +64,90 @@ std::vector<std::size_t> share_of_images(const RunPlan& plan) {
     return share;
 }
 
+// What is shown of the worst images, in the order of their scores, the worst first.
+struct WorstOfAll {
+    std::vector<std::size_t> images;  // in the validation set
+    std::vector<double> scores;
+};
+
+// Of all processes, where each has looked at its share: everybody gets them all.
+WorstOfAll worst_of_all(const std::vector<std::pair<double, std::size_t>>& own,
+                        ProcessGroup& group) {
+    std::string text;
+    for (const auto& [score, image] : own) text += fmt::format("{} {}\n", score, image);
+    std::vector<std::pair<double, std::size_t>> all;
+    for (const std::string& part : group.all_gather(text)) {
+        std::istringstream lines(part);
+        for (std::pair<double, std::size_t> one; lines >> one.first >> one.second;)
+            all.push_back(one);
+    }
+    std::ranges::sort(all);
+    if (all.size() > kWorstImages) all.resize(kWorstImages);
+    WorstOfAll worst;
+    for (const auto& [score, image] : all) {
+        worst.images.push_back(image);
+        worst.scores.push_back(score);
+    }
+    return worst;
+}
+
 // Windows of the model's own size over each image of this process's share.
-MeasurePtr validate_pixels(const RunPlan& plan, const Executor& executor,
-                           const Progress& progress) {
+Validation validate_pixels(const RunPlan& plan, const Executor& executor, ProcessGroup& group,
+                           const ValidationOptions& validation) {
     const std::vector<std::size_t> share = share_of_images(plan);
-    if (share.empty())
-        return std::make_shared<SegmentationScores>(plan.data.train->classes().size());
     SegmentOptions options;
     options.mode = SegmentOptions::Mode::slide;
     const ImageSegmenter segmenter(executor, SegmentNetwork::of(plan.model), options,
                                    std::size_t(plan.recipe.data.val_batch));
-    const DatasetPtr images = subset(plan.data.val, share);
-    return evaluate_segments(
-               segmenter, *images,
-               {.worst = 0, .progress = [&](std::size_t done) { progress(done, share.size()); }})
-        .scores;
+    SegmentsEvaluation found;
+    if (share.empty())
+        found.scores = std::make_shared<SegmentationScores>(plan.data.train->classes().size());
+    else
+        found = evaluate_segments(
+            segmenter, *subset(plan.data.val, share),
+            {.worst = validation.pictures ? kWorstImages : 0,
+             .progress = [&](std::size_t done) { validation.progress(done, share.size()); }});
+    Validation result{merged(found.scores, plan.model.task(), group)};
+    if (!validation.pictures) return result;
+    std::vector<std::pair<double, std::size_t>> own;
+    for (const WorstSegment& one : found.worst) own.emplace_back(one.miou, share[one.index]);
+    const WorstOfAll all = worst_of_all(own, group);
+    if (!group.is_main()) return result;
+    std::vector<WorstSegment> worst;
+    for (std::size_t i = 0; i < all.images.size(); ++i)
+        worst.push_back({all.images[i], all.scores[i]});
+    result.colours = segment_classes(plan.model, segmenter.network().classes).colours;
+    result.worst = worst_segments(*plan.data.val, segmenter, worst, result.colours);
+    return result;
 }
 
 // What is found in each image of this process's share, at the size that a test has.
-MeasurePtr validate_objects(const RunPlan& plan, const Executor& executor,
-                            const Progress& progress) {
+Validation validate_objects(const RunPlan& plan, const Executor& executor, ProcessGroup& group,
+                            const ValidationOptions& validation) {
     const std::vector<std::size_t> share = share_of_images(plan);
     const DetectNetwork network = DetectNetwork::of(plan.model);
-    if (share.empty()) return std::make_shared<DetectionScores>(network.classes, network.masks);
     const ImageDetector detector(executor, network, DetectOptions(), plan.place.threads);
-    const DatasetPtr images = subset(plan.data.val, share);
-    return evaluate_detections(
-               detector, *images,
-               {.worst = 0, .progress = [&](std::size_t done) { progress(done, share.size()); }})
-        .scores;
+    DetectionsEvaluation found;
+    if (share.empty())
+        found.scores = std::make_shared<DetectionScores>(network.classes, network.masks);
+    else
+        found = evaluate_detections(
+            detector, *subset(plan.data.val, share),
+            {.worst = validation.pictures ? kWorstImages : 0,
+             .progress = [&](std::size_t done) { validation.progress(done, share.size()); }});
+    Validation result{merged(found.scores, plan.model.task(), group)};
+    if (!validation.pictures) return result;
+    std::vector<std::pair<double, std::size_t>> own;
+    for (const WorstDetection& one : found.worst) own.emplace_back(one.f1, share[one.index]);
+    const WorstOfAll all = worst_of_all(own, group);
+    if (!group.is_main()) return result;
+    std::vector<WorstDetection> worst;
+    for (std::size_t i = 0; i < all.images.size(); ++i)
+        worst.push_back({all.images[i], all.scores[i]});
+    result.colours = segment_classes(plan.model, network.classes).colours;
+    result.worst = worst_detections(*plan.data.val, detector, worst, found.threshold,
+                                    found.scores->has_masks(), result.colours);
+    return result;
 }
 
 }  // namespace
@@ -104,38 +161,39 @@ void check_followed(const Recipe& recipe, bool averaged) {
                                      fmt::join(names, ", "), recipe.save.best));
 }
 
-MeasurePtr validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
-                    const std::function<void(std::size_t done, std::size_t total)>& progress) {
+Validation validate(const RunPlan& plan, const TorchTensors& weights, ProcessGroup& group,
+                    const ValidationOptions& options) {
     const std::unique_ptr<Executor> executor = executor_for(plan, weights);
     if (judged_by_neighbours(plan.recipe))
-        return std::make_shared<Metrics>(judge_by_neighbours(
+        return {std::make_shared<Metrics>(judge_by_neighbours(
             *executor, plan.model, {plan.data.known, plan.data.val},
-            neighbour_judging(plan.recipe, plan.place.threads, progress), group));
+            neighbour_judging(plan.recipe, plan.place.threads, options.progress), group))};
     if (asks_for(plan.recipe.loss, &ObjectiveTerm::pixels))
-        return merged(validate_pixels(plan, *executor, progress), plan.model.task(), group);
+        return validate_pixels(plan, *executor, group, options);
     if (asks_for(plan.recipe.loss, &ObjectiveTerm::objects))
-        return merged(validate_objects(plan, *executor, progress), plan.model.task(), group);
+        return validate_objects(plan, *executor, group, options);
     const auto loader = evaluation_loader(plan.data.val, plan.model.preprocessing(), plan.size,
                                           {.batch = std::size_t(plan.recipe.data.val_batch),
                                            .threads = plan.place.threads,
                                            .rank = plan.place.rank,
                                            .world = plan.place.world});
     const std::size_t share = plan.data.val->size() / plan.place.world;
-    EvaluateOptions options;
-    options.task = plan.model.task();
-    options.labels = plan.data.val.get();
-    options.progress = [&](std::size_t done) { progress(done, share); };
+    EvaluateOptions evaluating;
+    evaluating.task = plan.model.task();
+    evaluating.labels = plan.data.val.get();
+    evaluating.progress = [&](std::size_t done) { options.progress(done, share); };
     MeasurePtr measure;
     std::string problem;
     try {
-        measure = evaluate(*executor, plan.data.train->classes().size(), *loader, options).measure;
+        measure =
+            evaluate(*executor, plan.data.train->classes().size(), *loader, evaluating).measure;
     } catch (const NonFiniteLogits& error) {
         problem = error.what();
     }
     // All end together: the others would wait for the answers of the process that met them.
     for (const std::string& found : group.all_gather(problem))
         if (!found.empty()) throw NonFiniteLogits(found);
-    return merged(measure, options.task, group);
+    return {merged(measure, evaluating.task, group)};
 }
 
 bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_average,

@@ -12,6 +12,7 @@
 #include "e2e/served.h"
 #include "image/codec/decode.h"
 #include "image/codec/encode.h"
+#include "image/draw/draw.h"
 #include "image/masks/run_mask.h"
 #include "report/html.h"
 #include "support/tiny_detector.h"
@@ -110,9 +111,10 @@ TEST_F(ServeDetect, AnswersAsMuchAsIsWanted) {
           detect("?threshold=0.05&as=overlay&masks=none")}) {
         ASSERT_EQ(shown.status, 200) << shown.body;
         const Image seen = decode_image(std::as_bytes(std::span(shown.body)), "overlay");
-        EXPECT_EQ(seen.width, 75);
-        EXPECT_EQ(seen.height, 50);
-        EXPECT_NE(seen.pixels, picture(75, 50).pixels);
+        EXPECT_EQ(seen.width, 4 * 75);  // small ones are enlarged
+        EXPECT_EQ(seen.height, 4 * 50);
+        const Image plain = scaled(picture(75, 50), 4 * 75, 4 * 50, Scaling::smooth);
+        EXPECT_NE(seen.pixels, plain.pixels);
     }
     EXPECT_EQ(stop(), 0);
 }

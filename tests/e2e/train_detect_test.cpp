@@ -147,7 +147,10 @@ TEST_F(TrainDetect, RecordsThePartsOfTheLossAndTheScores) {
         EXPECT_THAT(model.classes(), ElementsAre("red", "green"));
         EXPECT_EQ(model.task().name, "detect");
     }
-    EXPECT_TRUE(std::filesystem::exists(path("run/report.html")));
+    const std::string report = read(path("run/report.html"));
+    for (const char* part : {"Precision and recall", "mask AP75", "Each class", "Worst images",
+                             "labelled: ", "predicted: ", "F1 at scores from"})
+        EXPECT_THAT(report, HasSubstr(part));
 }
 
 TEST_F(TrainDetect, KilledOrStoppedItGoesOnToTheSameFile) {

@@ -116,7 +116,11 @@ TEST_F(TrainSegment, ARunInStepsEndsInTheMiddleOfAnEpoch) {
     const std::vector<json> scores = metrics("run", "val");
     ASSERT_EQ(scores.size(), 3U);  // after two epochs and at the end
     EXPECT_EQ(scores.back()["step"], 5);
+    EXPECT_EQ(scores.back()["epoch"], 2.5);
     EXPECT_EQ(last("run").training().at("steps"), "5");
+    EXPECT_EQ(last("run").training().at("epochs"), "2.50");
+    for (const char* part : {"Worst images", "predicted: ", "latest epoch (2.5)"})
+        EXPECT_THAT(read(path("run/report.html")), HasSubstr(part));
     const Finished again = cait({"train", "--resume", path("run")});
     EXPECT_EQ(again.status, 0) << again.err;
     EXPECT_THAT(again.out, HasSubstr("nothing is left to do"));

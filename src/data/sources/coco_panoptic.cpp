@@ -146,6 +146,10 @@ void take_categories(std::vector<PanopticCategory>& categories, const std::strin
             !classes.emplace(category.id, std::uint8_t(classes.size())).second)
             throw Error(fmt::format("{}: categories: {} (id {}) stands there twice", file,
                                     display_name(category.name), category.id));
+        for (const std::int64_t value : category.colour)
+            if (value < 0 || value > 255)
+                throw Error(fmt::format("{}: categories: {}: color: expected 0 to 255, found {}",
+                                        file, display_name(category.name), value));
         if (category.colour.size() == 3)
             files.colours.push_back({std::uint8_t(category.colour[0]),
                                      std::uint8_t(category.colour[1]),

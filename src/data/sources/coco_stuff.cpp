@@ -2,6 +2,8 @@
 // names of the classes in labels.txt.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/display_name.h"
 #include "cait/error.h"
 #include "data/data_source.h"
@@ -20,7 +22,7 @@ constexpr std::size_t kStuffClasses = 182;
 // "1: person"; the file counts from 1, the label images from 0. "0: unlabeled" is no class.
 std::vector<std::string> stuff_names(const fs::path& path) {
     std::vector<std::string> names(kStuffClasses);
-    std::size_t found = 0;
+    std::set<std::int64_t> found;
     for (const std::string& line : read_lines(path)) {
         const std::size_t colon = line.find(": ");
         const auto number = plain_number(line.substr(0, colon));
@@ -28,12 +30,14 @@ std::vector<std::string> stuff_names(const fs::path& path) {
             throw Error(fmt::format("{}: expected lines as '1: person', found {}", path.string(),
                                     display_name(line)));
         if (*number == 0) continue;
+        if (!found.insert(*number).second)
+            throw Error(fmt::format("{}: class {} stands there twice, also as {}", path.string(),
+                                    *number, display_name(line.substr(colon + 2))));
         names[std::size_t(*number - 1)] = line.substr(colon + 2);
-        ++found;
     }
-    if (found != kStuffClasses)
-        throw Error(
-            fmt::format("{}: expected {} classes, found {}", path.string(), kStuffClasses, found));
+    if (found.size() != kStuffClasses)
+        throw Error(fmt::format("{}: expected {} classes, found {}", path.string(), kStuffClasses,
+                                found.size()));
     return names;
 }
 

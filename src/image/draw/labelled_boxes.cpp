@@ -17,7 +17,7 @@ constexpr std::int64_t kTagMargin = 3;  // at both ends of a text
 constexpr double kTextShare = 0.028;
 constexpr double kLeastText = 11, kMostText = 40;
 
-int text_size(const Image& image) {
+int text_size_for(const Image& image) {
     const double side = double(std::min(image.width, image.height));
     return int(std::clamp(std::round(kTextShare * side), kLeastText, kMostText));
 }
@@ -61,10 +61,10 @@ Colour ink_on(const Colour& paper) {
     return luminance(paper) > kEven ? Colour{0, 0, 0} : Colour{255, 255, 255};
 }
 
-Image with_labelled_boxes(const Image& image, std::span<const LabelledBox> boxes) {
+Image with_labelled_boxes(const Image& image, std::span<const LabelledBox> boxes, int text_size) {
     Image canvas = Image::blank(image.width, image.height, 3);
     paste(canvas, image, 0, 0);
-    const Font font{.size = text_size(image)};
+    const Font font{.size = text_size > 0 ? text_size : text_size_for(image)};
     for (const LabelledBox& box : boxes | std::views::reverse)
         if (!box.mask.empty()) tint_mask(canvas, box.mask, box.colour);
     for (const LabelledBox& box : boxes | std::views::reverse)

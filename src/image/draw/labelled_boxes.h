@@ -19,8 +19,10 @@ struct LabelledBox {
 };
 
 // The first one is drawn on top of the others. A text stands on its box, or where the image ends
-// there inside it, in black or white on the box's colour, whichever is easier to read.
-Image with_labelled_boxes(const Image& image, std::span<const LabelledBox> boxes);
+// there inside it, in black or white on the box's colour, whichever is easier to read. `text_size`:
+// in pixels; 0: by the size of the image.
+Image with_labelled_boxes(const Image& image, std::span<const LabelledBox> boxes,
+                          int text_size = 0);
 
 // Black or white: what is easier to read on that colour.
 Colour ink_on(const Colour& paper);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cait/error.h"
 #include "evaluate/proposals.h"
 #include "models/catalogue.h"
 #include "models/detection_head.h"
+#include "models/finite_logits.h"
 #include "models/settings.h"
 #include "train/objectives/detection_truth.h"
 #include "train/objectives/objective.h"
@@ -87,8 +89,10 @@ public:
         const FirstStage stage = first_stage(outputs[0], input_of(outputs[0]), rules_);
         LossResult result;
         add_first_stage(stage, truths, context, result);
-        add_second_stage(outputs[0], regions_of(outputs[0], stage.maps, truths, context), truths,
-                         context, result);
+        bool finite = true;
+        const SampledRegions regions = regions_of(outputs[0], stage.maps, truths, context, finite);
+        add_second_stage(outputs[0], regions, truths, context, result);
+        if (!finite) result.total = result.total * std::nan("");  // the step is not taken
         return result;
     }
 
@@ -156,9 +160,10 @@ private:
                          context);
     }
 
+    // An image whose outputs are not finite proposes nothing.
     SampledRegions regions_of(const TorchTensors& network, std::span<const ImageSize> maps,
                               std::span<const DetectionTruth> truths,
-                              const EvaluateContext& context) const {
+                              const EvaluateContext& context, bool& finite) const {
         std::vector<at::Tensor> scores, deltas;
         for (std::size_t level = 0; level < kPyramidLevels; ++level) {
             scores.push_back(plain(network.at(fmt::format("objectness.{}", level))));
@@ -170,10 +175,14 @@ private:
             for (std::size_t level = 0; level < kPyramidLevels; ++level)
                 levels.push_back({maps[level], row_of(scores[level], i), row_of(deltas[level], i)});
             std::vector<Region> proposals;
-            for (const Proposal& one :
-                 propose(levels, truths[i].shown, rules_,
+            try {
+                for (const Proposal& one : propose(
+                         levels, truths[i].shown, rules_,
                          {.per_level = kProposalsOfLevel, .most = std::size_t(part_.proposals)}))
-                proposals.push_back(one.region);
+                    proposals.push_back(one.region);
+            } catch (const NonFiniteLogits&) {
+                finite = false;
+            }
             add_regions(std::int64_t(i), truths[i], proposals, rules_,
                         head_.masks ? kMaskRegionRule : kBoxRegionRule,
                         {part_.regions, part_.region_positives},

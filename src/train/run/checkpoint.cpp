@@ -101,8 +101,7 @@ void CheckpointWriter::save_model(const FilePlace& file, const TorchTensors& wei
     std::map<std::string, Tensor> tensors;
     for (const auto& [name, tensor] : weights)
         if (model_.weights().contains(name)) tensors.emplace(name, share_torch(tensor));
-    const double epochs =
-        double(state.position.epoch) + double(state.position.batch) / double(steps_per_epoch);
+    const double epochs = double(state.step) / double(steps_per_epoch);
     Model model = model_.with_weights(std::move(tensors));
     model.set_name(name_of_run(folder_.path()));
     Facts facts = scores;

@@ -12,6 +12,7 @@
 #include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_file.h"
 #include "train/recipe/recipe_keys.h"
+#include "train/validation.h"
 
 namespace cait {
 
@@ -174,7 +175,7 @@ void RunRecords::validation(const RunState& state, double epoch, const Scores& s
     append(record);
 }
 
-void RunRecords::report(const Recipe& recipe, const Model& model, const MeasurePtr& evaluation,
+void RunRecords::report(const Recipe& recipe, const Model& model, const Validation& evaluation,
                         const TrainingData& used) const {
     ReportData data;
     data.title = fmt::format("{}: {}", folder_.path().filename().string(), recipe.model.name);
@@ -183,7 +184,9 @@ void RunRecords::report(const Recipe& recipe, const Model& model, const MeasureP
     data.records = read_metrics(folder_.metrics());
     add_results(recipe, used, data);
     data.classes = used.known ? used.known->classes() : model.classes();
-    show_measure(evaluation, used.val.get(), data);
+    show_measure(evaluation.measure, used.val.get(), data);
+    data.segments = evaluation.worst;
+    data.colours = evaluation.colours;
     data.recipe = recipe_text(recipe);
     write_report(folder_.report(), data);
 }

@@ -17,6 +17,8 @@
 
 namespace cait {
 
+struct Validation;
+
 class RunRecords {
 public:
     // Records of steps after `step` are forgotten: the run goes on from there.
@@ -35,8 +37,8 @@ public:
     void log_note(const RunState& state, double epoch, const std::string& text);
     void log_divergence(const RunState& state, double epoch, const std::string& text);
     void ended() { tensorboard_.ended(true); }  // the run is over
-    // The evaluation is the latest one; null where there was none.
-    void report(const Recipe& recipe, const Model& model, const MeasurePtr& evaluation,
+    // The evaluation is the latest one; without a measure where there was none.
+    void report(const Recipe& recipe, const Model& model, const Validation& evaluation,
                 const TrainingData& data) const;
 
 private:

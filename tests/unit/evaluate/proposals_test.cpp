@@ -81,7 +81,7 @@ std::vector<Proposal> plain_proposals(const FirstStage& stage, ImageSize image,
         std::vector<std::pair<float, std::size_t>> ranked;
         for (std::size_t i = 0; i < all.size(); ++i) {
             const float logit = stage.objectness[level][i % 3 * places + i / 3];
-            if (std::isfinite(logit)) ranked.emplace_back(-logit, i);
+            ranked.emplace_back(-logit, i);
         }
         std::ranges::sort(ranked);
         ranked.resize(std::min(ranked.size(), options.per_level));
@@ -120,11 +120,9 @@ TEST(Proposals, AreThoseOfEveryPair) {
             const auto places = std::size_t(map.height * map.width);
             stage.objectness.emplace_back(3 * places);
             stage.deltas.emplace_back(12 * places);
-            // Many are equal, and some are not finite.
-            for (float& logit : stage.objectness.back()) {
+            // Many are equal.
+            for (float& logit : stage.objectness.back())
                 logit = std::round(normal(generator) * 4) / 4;
-                if (generator() % 50 == 0) logit = std::numeric_limits<float>::quiet_NaN();
-            }
             for (float& delta : stage.deltas.back()) delta = normal(generator);
         }
         ProposalOptions options;
@@ -158,19 +156,29 @@ TEST(Proposals, EqualLogitsComeByPosition) {
     for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(found[i].region, clipped(all[i], {500, 500}));
 }
 
-TEST(Proposals, AnchorsWithNumbersThatAreNotFiniteProposeNothing) {
+TEST(Proposals, NumbersThatAreNotFiniteAreRefused) {
     constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const auto refusal = [](const FirstStage& stage) {
+        return error_of([&] { propose(stage.levels(), {120, 150}, {}, {}); });
+    };
     FirstStage stage = made_stage("stage0");
-    for (float& logit : stage.objectness[0]) logit = kNone;
-    for (float& logit : stage.objectness[1]) logit = std::numeric_limits<float>::infinity();
-    for (float& delta : stage.deltas[2]) delta = kNone;
-    for (float& delta : stage.deltas[3]) delta = 3e38F;  // far outside: no area within the image
+    stage.objectness[1].back() = kNone;
+    EXPECT_THAT(refusal(stage), HasSubstr("proposals: level 1"));
+    stage.objectness[1].back() = -kInfinity;
+    EXPECT_THAT(refusal(stage), HasSubstr("proposals: level 1"));
+    FirstStage moved_far = made_stage("stage0");
+    moved_far.deltas[3].front() = kNone;
+    EXPECT_THAT(refusal(moved_far), HasSubstr("proposals: level 3"));
+}
+
+TEST(Proposals, WhatLiesFarOutsideProposesNothing) {
+    FirstStage stage = made_stage("stage0");
+    for (std::size_t level = 0; level < 4; ++level)
+        for (float& delta : stage.deltas[level]) delta = 3e38F;  // no area within the image
     const std::vector<Proposal> found = propose(stage.levels(), {120, 150}, {}, {});
     EXPECT_GT(found.size(), 0U);
     EXPECT_LE(found.size(), 18U);  // of the last level
-    FirstStage nothing = made_stage("stage0");
-    for (auto& logits : nothing.objectness) std::ranges::fill(logits, kNone);
-    EXPECT_TRUE(propose(nothing.levels(), {120, 150}, {}, {}).empty());
 }
 
 TEST(Proposals, NarrowOnesAreLeftOutByTorchvisionsRule) {

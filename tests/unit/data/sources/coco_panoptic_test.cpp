@@ -141,6 +141,13 @@ TEST_F(CocoPanoptic, SaysWhatIsWrongInItsFile) {
     EXPECT_THAT(error_when_opened(), HasSubstr("categories: 'dog' (id 1) stands there twice"));
     put_json(annotation("a.png", segment(5, 1)), categories_ + "," + category(2, "", ""));
     EXPECT_THAT(error_when_opened(), HasSubstr("categories: expected id and name"));
+    for (const int value : {256, -1}) {
+        put_json(annotation("a.png", segment(5, 1)),
+                 categories_ + "," + category(2, "dog", fmt::format("[0, {}, 255]", value)));
+        EXPECT_THAT(
+            error_when_opened(),
+            HasSubstr(fmt::format("categories: 'dog': color: expected 0 to 255, found {}", value)));
+    }
     put(file(), R"({"annotations": [)");
     EXPECT_THAT(error_when_opened(), HasSubstr("panoptic_val2017.json: not valid JSON at byte"));
 }

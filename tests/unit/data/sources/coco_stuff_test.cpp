@@ -76,6 +76,10 @@ TEST_F(CocoStuff, NamesItsClassesByTheNumbersOfTheFile) {
     put_names(77);
     EXPECT_THAT(error_of([&] { open_dataset(uri()); }),
                 HasSubstr("labels.txt: expected 182 classes, found 181"));
+    put_names(77);
+    put(root() / "labels.txt", read_file(root() / "labels.txt") + "76: again\n");
+    EXPECT_THAT(error_of([&] { open_dataset(uri()); }),
+                HasSubstr("labels.txt: class 76 stands there twice, also as 'again'"));
     for (const char* line : {"person", "183: person", "person: 1", "1 person"}) {
         put(root() / "labels.txt", std::string(line) + "\n");
         EXPECT_THAT(
