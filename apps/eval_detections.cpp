@@ -10,6 +10,7 @@
 #include "eval.h"
 #include "evaluate/coco_results.h"
 #include "evaluate/segment_classes.h"
+#include "models/catalogue.h"
 #include "output.h"
 #include "progress.h"
 #include "report/worst_images.h"

@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Of, MeasureOfTask,
                                          KindOfTask{"multi_label", "map", {}},
                                          KindOfTask{"segment", "miou", {}},
                                          KindOfTask{"detect", "box_ap", {"boxes"}}),
-                         [](const auto& info) { return std::string(info.param.leading); });
+                         [](const auto& i) { return std::string(i.param.leading); });
 
 }  // namespace
 }  // namespace cait
