@@ -1,27 +1,8 @@
 #!/usr/bin/env bash
 # Shows that check_layers.sh accepts what is allowed and names what is not, on trees made for it.
 set -euo pipefail
-check="$(cd "$(dirname "$0")" && pwd)/check_layers.sh"
-tree="$(mktemp -d)"
-trap 'rm -rf "$tree"' EXIT
-failures=0
-
-# expect STATUS FILE LINE: puts LINE into an otherwise clean tree as FILE and runs the check.
-expect() {
-    local status=$1 file=$2 line=$3 found=0 output
-    rm -rf "${tree:?}"/*
-    mkdir -p "$tree/src/base" "$tree/$(dirname "$file")"
-    echo '#include <vector>' >"$tree/src/base/clean.h"
-    printf '// A file.\n%s\n' "$line" >"$tree/$file"
-    output="$("$check" "$tree")" || found=$?
-    if [[ $found -ne $status ]]; then
-        echo "$file with '$line': expected exit $status, found $found"
-        failures=$((failures + 1))
-    elif [[ $status -ne 0 && $output != "$file:2: "* ]]; then
-        echo "$file with '$line': expected a message that starts with $file:2, found '$output'"
-        failures=$((failures + 1))
-    fi
-}
+# shellcheck source=scripts/check_cases.sh
+. "$(dirname "$0")/check_cases.sh" check_layers.sh
 
 expect 0 src/graph/a.cpp '#include "base/philox.h"'
 expect 0 src/graph/a.cpp '#include "cait/error.h"'
@@ -65,14 +46,10 @@ expect 1 src/base/a.cpp '#include "philox.h"'
 expect 1 src/base/a.cpp '#include "newfolder/a.h"'
 
 # A permission that nobody in a whole tree uses.
-rm -rf "${tree:?}"/*
-mkdir -p "$tree/src/base"
-echo '#include <vector>' >"$tree/src/base/clean.h"
+clean_tree
 touch "$tree/src/CMakeLists.txt"
 if output="$("$check" "$tree")" || [[ $output != *"system need not include base"* ]]; then
-    echo "a tree that uses no permission: expected 'system need not include base', found '$output'"
-    failures=$((failures + 1))
+    failed "a tree that uses no permission: expected 'system need not include base', found '$output'"
 fi
 
-[[ $failures -eq 0 ]] || exit 1
-echo "check_layers.sh: all cases as expected"
+finish

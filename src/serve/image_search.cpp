@@ -38,9 +38,10 @@ std::vector<Neighbour> ImageSearch::nearest(const Vectors& query, std::size_t k)
     return cait::nearest(query, set_.vectors, *packed_, {.k = k, .threads = 1});
 }
 
-Image ImageSearch::picture(std::size_t row) const {
+Image ImageSearch::picture(std::size_t row,
+                           const std::function<void(std::uint64_t bytes)>& take) const {
     constexpr std::int64_t kSide = 224;
-    return fitted(images_->read(row), kSide);
+    return fitted(images_->read(row, take), kSide);
 }
 
 void check_made_by(const ImageSearch& search, const ServedModel& model, const std::string& index) {

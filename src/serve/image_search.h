@@ -1,7 +1,9 @@
 // What /search asks: the images of an index that are nearest to a vector, and how they look.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,8 +35,9 @@ public:
     bool shows_pictures() const { return images_.has_value(); }
     // Why it can show none of them; empty where that is not known.
     std::string picture_problem() const { return images_ ? images_->problem() : ""; }
-    // As large as a page wants it. Throws Error where it cannot be read; its text names files.
-    Image picture(std::size_t row) const;
+    // As large as a page wants it. `take`: see IndexedImages::read. Throws Error where it cannot be
+    // read; its text names files.
+    Image picture(std::size_t row, const std::function<void(std::uint64_t bytes)>& take) const;
 
 private:
     EmbeddedSet set_;

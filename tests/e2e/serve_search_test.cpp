@@ -103,6 +103,19 @@ TEST_F(ServeSearch, TakesWhatCaitIndexWrote) {
     refused("x.faiss", {"x.faiss.safetensors", "cannot open"});
 }
 
+// What a small file becomes is charged before it is decoded, and given back.
+TEST_F(ServeSearch, PicturesCountAsMemoryOfTheServer) {
+    put_photo("photos/wide.png", 90, 300'000);  // 36 MB of pixels
+    make("embed", "x.safetensors");
+    start({"--index", path("x.safetensors"), "--pictures", path("photos")},
+          "export CAIT_MEMORY=40M; ");
+    const Answer wide = picture(row_of("wide.png"));
+    EXPECT_THAT(wide.status, testing::AnyOf(413, 503)) << wide.body;
+    EXPECT_THAT(wide.error(), HasSubstr("picture"));
+    EXPECT_EQ(picture(row_of("p2.png")).status, 200);
+    EXPECT_EQ(stop(), 0);
+}
+
 // An index says where images lie, and may come from somebody else: the folder decides.
 TEST_F(ServeSearch, ShowsSmallPicturesOfOneFolder) {
     put_photo("photos/large.png", 90, 600);

@@ -155,7 +155,11 @@ TEST_P(GoldenDinoHead, EqualsTheOfficialCode) {
     EXPECT_EQ(compared, (head.norm_last_layer ? 7U : 8U) + (head.batch_norm ? 4U : 0U));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, GoldenDinoHead, testing::Values(0, 1, 2));
+// As they stand in the file.
+INSTANTIATE_TEST_SUITE_P(Kinds, GoldenDinoHead, testing::Values(0, 1, 2), [](const auto& kind) {
+    constexpr const char* kNames[] = {"NormalisedLastLayer", "FreeLastLayer", "BatchNorms"};
+    return std::string(kNames[kind.param]);
+});
 
 }  // namespace
 }  // namespace cait

@@ -6,6 +6,8 @@
 
 #include "cait/error.h"
 #include "data/open_dataset.h"
+#include "image/codec/decode.h"
+#include "system/file_bytes.h"
 
 namespace cait {
 
@@ -47,7 +49,8 @@ std::optional<ReadOnlyBelow> IndexedImages::reading() const {
     return std::optional<ReadOnlyBelow>(std::in_place, below_);
 }
 
-Image IndexedImages::read(std::size_t row) const {
+Image IndexedImages::read(std::size_t row,
+                          const std::function<void(std::uint64_t bytes)>& take) const {
     if (!problem_.empty()) throw Error(problem_);
     const std::optional<ReadOnlyBelow> scope = reading();
     const fs::path file = known_.names[row];
@@ -63,7 +66,9 @@ Image IndexedImages::read(std::size_t row) const {
                                     known_.data, known_.names[row], name));
         if (!own) return dataset_->image(index);
     }
-    return read_image(file);
+    const std::vector<std::byte> bytes = read_bytes(file);
+    if (take) take(bytes.size() + decoding_memory(bytes, file.string()));
+    return decode_image(bytes, file.string());
 }
 
 }  // namespace cait

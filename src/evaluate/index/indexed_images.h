@@ -1,7 +1,9 @@
 // The pictures behind the rows of an index, read from where they lay when it was made.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,7 +23,9 @@ public:
                            const std::optional<std::filesystem::path>& below = std::nullopt);
 
     // From any thread. Throws Error where it is not there any more, or another one in its place.
-    Image read(std::size_t row) const;
+    // `take` gets the bytes that a file and its pixels take, before it is decoded, and may throw;
+    // records of a data set are small.
+    Image read(std::size_t row, const std::function<void(std::uint64_t bytes)>& take = {}) const;
     // Why none can be read; empty where that is not known.
     const std::string& problem() const { return problem_; }
 

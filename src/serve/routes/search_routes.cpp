@@ -81,10 +81,13 @@ std::size_t row_of(const std::string& word, std::size_t rows) {
     return row;
 }
 
-Response picture(const ImageSearch& index, std::size_t row) {
+Response picture(const ImageSearch& index, std::size_t row, const Request& request) {
     std::vector<std::byte> bytes;
     try {
-        bytes = encode_jpeg(index.picture(row));
+        bytes = encode_jpeg(
+            index.picture(row, [&](std::uint64_t needed) { request.need(needed, "picture"); }));
+    } catch (const HttpError&) {  // no memory for it, or not now
+        throw;
     } catch (const Error&) {  // its text would say where files lie
         throw HttpError(404, fmt::format("row {}: its picture cannot be shown", row));
     }
@@ -100,7 +103,8 @@ void image(Service& service, Call call) {
     if (!index->shows_pictures())
         throw HttpError(404, "search: this server was started without --pictures");
     const std::size_t row = row_of(call.words()[0], index->known().names.size());
-    service.draw(std::move(call), [index, row] { return picture(*index, row); });
+    const std::shared_ptr<const Request> request = call.request;
+    service.draw(std::move(call), [index, row, request] { return picture(*index, row, *request); });
 }
 
 }  // namespace

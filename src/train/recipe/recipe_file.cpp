@@ -31,13 +31,15 @@ struct Source {
     fs::path file;     // empty: none
     int depth = 0;     // recipes that led here by `base`
     std::vector<OwnKey>* own = nullptr;
+    bool of_run = false;  // which somebody else may have made: no other file is read for it
 };
 
 Recipe parse(std::string_view text, const Source& source, const Recipe& start = {});
 
-Recipe read(const FilePlace& place, int depth, std::vector<OwnKey>* own, const Recipe& start = {}) {
-    constexpr std::size_t kLargest = std::size_t{1} << 24;
-    return parse(read_text(place, kLargest), {place.string(), place.path(), depth, own}, start);
+constexpr std::size_t kLargestRecipe = std::size_t{1} << 24;
+
+Recipe read(const FilePlace& place, int depth, std::vector<OwnKey>* own) {
+    return parse(read_text(place, kLargestRecipe), {place.string(), place.path(), depth, own});
 }
 
 bool is_path(std::string_view name) {
@@ -73,6 +75,13 @@ Recipe start_from(const std::string& base, const Source& source) {
     if (source.depth >= kMostBases)
         throw Error(
             fmt::format("base: more than {} recipes that start from each other", kMostBases));
+    if (source.of_run) {
+        if (is_path(base))
+            throw Error(
+                fmt::format("base: expected a built-in recipe in that of a run, found the file {}",
+                            printable(base)));
+        return parse_builtin(find_builtin(base), source.depth + 1);
+    }
     // Its keys are not the reader's own: who starts from a recipe may switch a part of it off.
     if (const auto file = base_file(base, source)) return read(*file, source.depth + 1, nullptr);
     return parse_builtin(find_builtin(base), source.depth + 1);
@@ -250,7 +259,8 @@ Recipe read_recipe(const FilePlace& place, std::vector<OwnKey>* own) { return re
 Recipe read_run_recipe(const FilePlace& place) {
     Recipe start;
     start.schedule.scale_ends = true;  // as it was before there was a key
-    return read(place, 0, nullptr, start);
+    return parse(read_text(place, kLargestRecipe),
+                 {.name = place.string(), .file = place.path(), .of_run = true}, start);
 }
 
 Recipe parse_recipe(std::string_view text, const std::string& name) {

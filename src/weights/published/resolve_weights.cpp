@@ -1,7 +1,9 @@
 #include "weights/published/resolve_weights.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include "system/file_place.h"
 #include "weights/published/weight_cache.h"
 
 namespace cait {
@@ -29,24 +31,35 @@ fs::path official(std::string_view text, const std::string& model, const Resolve
     return file;
 }
 
+// Whether a run has a file of that name. Throws LinkRefused for a link: somebody else may have made
+// the run, and its files are no way out of its folder.
+bool has_file(const FolderPtr& folder, const fs::path& file) {
+    const FilePlace place(folder, file.filename());
+    const auto mode = place.mode();
+    if (mode && S_ISLNK(*mode)) throw LinkRefused(file, "a regular file");
+    return mode.has_value();
+}
+
 fs::path of_run(const RunWeights& run, const ResolveOptions& options) {
     const auto& [folder, epoch] = run;
+    const FolderPtr opened = Folder::open(folder);
     if (!epoch.empty()) {
         fs::path file = folder / (epoch + ".safetensors");
-        if (!fs::exists(file))
+        if (!has_file(opened, file))
             throw Error(fmt::format("{}:{}: expected {}, found a folder without it",
                                     folder.string(), epoch, file.filename().string()));
         return file;
     }
     const fs::path best = folder / "best.safetensors", last = folder / "last.safetensors";
-    if (fs::exists(best)) {
+    const bool has_last = has_file(opened, last);
+    if (has_file(opened, best)) {
         if (options.note)
-            options.note(fmt::format(
-                "{} is the best epoch, chosen on the validation data{}", best.string(),
-                fs::exists(last) ? "; the final one is " + last.string() : std::string()));
+            options.note(fmt::format("{} is the best epoch, chosen on the validation data{}",
+                                     best.string(),
+                                     has_last ? "; the final one is " + last.string() : ""));
         return best;
     }
-    if (!fs::exists(last))
+    if (!has_last)
         throw Error(
             fmt::format("{}: expected a file of weights or the folder of a run, found a "
                         "folder without best.safetensors and last.safetensors",

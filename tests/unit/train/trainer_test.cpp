@@ -3,6 +3,7 @@
 // along f alone; two numbers per class say everything about a run at any step.
 #include "train/trainer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -357,7 +358,11 @@ INSTANTIATE_TEST_SUITE_P(Of, TrainerPatience,
                          testing::Values(Patience{"top1", 2, 1, {1, 2, 3, 4}, 4},
                                          Patience{"top5", 1, 1, {1, 2}, 2},
                                          Patience{"top1", 1, 3, {3, 6}, 6},
-                                         Patience{"top1", 4, 3, {3, 6, 8}, 8}));
+                                         Patience{"top1", 4, 3, {3, 6, 8}, 8}),
+                         [](const auto& i) {
+                             return fmt::format("{}For{}EpochsValidatedEvery{}", i.param.best,
+                                                i.param.patience, i.param.every);
+                         });
 
 TEST_F(TrainerByHand, ARunThatGoesOnRemembersItsBestEpoch) {
     recipe_.train.patience = 3;

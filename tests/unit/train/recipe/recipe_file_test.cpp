@@ -92,6 +92,22 @@ TEST(RecipeFile, NamesFileLineAndKey) {
                 StartsWith("x.toml:2: model.name: unknown"));
 }
 
+// Somebody else may have made the run: no other file is read for its recipe.
+TEST(RecipeFile, OfARunStartsFromNoOtherFile) {
+    const TemporaryFolder folder;
+    write_file(folder / "small.toml", "[optim]\nlr = 0.25\n");
+    const auto of_run = [&](const std::string& base) {
+        write_file(folder / "recipe.toml", "base = \"" + base + "\"\n");
+        return read_run_recipe(folder / "recipe.toml");
+    };
+    EXPECT_EQ(of_run("small").optim, find_recipe("small").optim);
+    EXPECT_EQ(read_recipe(folder / "recipe.toml").optim.lr, 0.25);  // of a user's own
+    for (const char* base : {"./small.toml", "/etc/passwd", "small.toml"})
+        EXPECT_THAT([&] { of_run(base); },
+                    testing::ThrowsMessage<Error>(HasSubstr("base: expected a built-in recipe")))
+            << base;
+}
+
 TEST(RecipeFile, TheFirstMistakeIsTheOneThatIsNamed) {
     EXPECT_THAT(recipe_file_refusal("[save]\nstep = 1\n[data]\nbatc = 1\n"),
                 StartsWith("x.toml:2: save.step:"));
