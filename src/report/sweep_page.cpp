@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "report/html.h"
 #include "report/interval_chart.h"
@@ -33,6 +35,41 @@ std::string arms_table(const SweepStudyResult& study) {
         "<th class=\"n\">runs</th><th class=\"n\">failed</th><th class=\"n\">{}{}</th></tr>"
         "</thead>\n<tbody>\n{}</tbody></table></div>\n",
         html_text(score_title(study.score)), percent ? ", %" : "", rows);
+}
+
+// A setting that several arms share has a table of its own, over all runs with each of its values.
+std::string setting_tables(const SweepStudyResult& study) {
+    std::set<std::string> keys;
+    for (const SweepRunResult& run : study.runs)
+        for (const auto& [key, value] : run.settings) keys.insert(key);
+    const bool percent = is_fraction(study.score);
+    std::string tables;
+    for (const std::string& key : keys) {
+        std::vector<std::string> levels;  // as they were found
+        std::map<std::string, std::vector<double>> scores;
+        for (const SweepRunResult& run : study.runs) {
+            const auto set = run.settings.find(key);
+            const std::string level = set == run.settings.end() ? "(not set)" : set->second;
+            if (std::ranges::find(levels, level) == levels.end()) levels.push_back(level);
+            const auto found = run.scores.find(study.score);
+            if (found != run.scores.end() && std::isfinite(found->second))
+                scores[level].push_back(found->second);
+        }
+        if (levels.size() < 2 || levels.size() >= study.arms.size()) continue;
+        std::string rows;
+        for (const std::string& level : levels)
+            rows += fmt::format(
+                "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td "
+                "class=\"n\">{}</td></tr>\n",
+                html_text(level), scores[level].size(),
+                scores[level].empty() ? "–" : mean_text(mean_interval(scores[level]), percent));
+        tables += fmt::format(
+            "<div class=\"scroll\"><table class=\"pairs\"><thead><tr><th>{}</th>"
+            "<th class=\"n\">runs</th><th class=\"n\">{}{}</th></tr></thead>\n<tbody>\n{}</tbody>"
+            "</table></div>\n",
+            html_text(key), html_text(score_title(study.score)), percent ? ", %" : "", rows);
+    }
+    return tables;
 }
 
 std::string p_cell(const std::optional<double>& p) {
@@ -127,6 +164,9 @@ std::string study_sections(const SweepStudyResult& study) {
                     "final epoch; a run that diverged or failed counts as chance.",
                     study.runs.size(), study.planned),
         notes + arms_table(study) + sweep_charts(arms_chart(study)));
+    if (const std::string tables = setting_tables(study); !tables.empty())
+        html += section("By setting", "Over all runs with that value, whatever else they have.",
+                        tables);
     if (!study.contrasts.empty())
         html += section(
             "Contrasts",

@@ -97,6 +97,24 @@ TEST(SweepReport, ThePageNeedsNoOtherFileAndHasACurvePerArm) {
         EXPECT_THAT(page, Not(HasSubstr(outside)));
 }
 
+TEST(SweepReport, ASettingThatArmsShareHasATable) {
+    EXPECT_THAT(sweep_html(example()), Not(HasSubstr("By setting")));  // each arm has a depth
+    std::vector<SweepStudyResult> studies = example();
+    SweepStudyResult& study = studies[0];
+    study.arms = {"a", "b", "c", "d"};
+    study.runs = {run_of("a", 1, "2", 0.1), run_of("b", 1, "4", 0.2), run_of("c", 1, "2", 0.3),
+                  run_of("d", 1, "4", 0.8)};
+    const std::string page = sweep_html(studies);
+    EXPECT_THAT(page, AllOf(HasSubstr("By setting"), HasSubstr("<th>model.depth</th>")));
+    const auto row = [](const char* level, const char* mean) {
+        return std::string("<tr><th scope=\"row\">") + level +
+               "</th><td class=\"n\">2</td><td class=\"n\">" + mean + "</td></tr>";
+    };
+    // Half of an interval of two is 12.706 times half of their difference.
+    EXPECT_THAT(page, HasSubstr(row("2", "20.00 ± 127.06")));
+    EXPECT_THAT(page, HasSubstr(row("4", "50.00 ± 381.19")));
+}
+
 TEST(SweepReport, JsonAndCsvHaveEveryRun) {
     const auto json = sweep_json(example());
     ASSERT_EQ(json["runs"].size(), 5U);
