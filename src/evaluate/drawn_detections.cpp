@@ -13,7 +13,7 @@ namespace cait {
 namespace {
 
 constexpr std::int64_t kLargeEnough = 1024;  // longer side
-constexpr std::int64_t kMostScale = 4;
+constexpr std::int64_t kMostTimes = 4;
 constexpr int kEnlargedText = 14;  // pixels: of an enlarged picture, read as it is
 
 RunMask enlarged(const RunMask& mask, std::int64_t scale) {
@@ -27,7 +27,7 @@ RunMask enlarged(const RunMask& mask, std::int64_t scale) {
 
 std::int64_t drawing_scale(std::int64_t width, std::int64_t height) {
     const std::int64_t side = std::max({width, height, std::int64_t{1}});
-    return std::clamp<std::int64_t>(kLargeEnough / side, 1, kMostScale);
+    return std::clamp<std::int64_t>(kLargeEnough / side, 1, kMostTimes);
 }
 
 Image drawn_detections(const Image& image, std::span<const DetectedObject> found,
