@@ -3,13 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <csignal>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cait/model.h"
 #include "e2e/tiny_models.h"
-#include "e2e/train_run.h"
+#include "e2e/trained_runs.h"
 
 namespace cait::e2e {
 namespace {
@@ -18,7 +16,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class TrainSegment : public TrainRun {
+class TrainSegment : public TrainedRuns {
 protected:
     TrainSegment() {
         pixels("train", 10);
@@ -67,40 +65,6 @@ protected:
             words = words + Words{"--set", setting};
         return words;
     }
-
-    void train(const Words& words) const {
-        const Finished run = cait(words);
-        ASSERT_EQ(run.status, 0) << run.err;
-    }
-
-    Model last(const std::string& run) const {
-        return Model::load(path(run + "/last.safetensors"));
-    }
-
-    // Lines of metrics.jsonl of one kind.
-    std::vector<json> metrics(const std::string& run, const std::string& kind) const {
-        std::vector<json> found;
-        std::istringstream all(read(path(run + "/metrics.jsonl")));
-        for (std::string line; std::getline(all, line);)
-            if (json one = json::parse(line); one["kind"] == kind) found.push_back(std::move(one));
-        return found;
-    }
-
-    // The largest difference of two tensors.
-    static float difference(const Tensor& a, const Tensor& b) {
-        EXPECT_EQ(a.shape(), b.shape());
-        float most = 0;
-        for (std::size_t i = 0; i < a.floats().size(); ++i)
-            most = std::max(most, std::abs(a.floats()[i] - b.floats()[i]));
-        return most;
-    }
-    static float difference(const Model& a, const Model& b) {
-        EXPECT_EQ(a.weights().size(), b.weights().size());
-        float most = 0;
-        for (const auto& [name, tensor] : a.weights())
-            most = std::max(most, difference(tensor, b.weights().at(name)));
-        return most;
-    }
 };
 
 TEST_F(TrainSegment, ARunInStepsEndsInTheMiddleOfAnEpoch) {
@@ -128,28 +92,9 @@ TEST_F(TrainSegment, ARunInStepsEndsInTheMiddleOfAnEpoch) {
 }
 
 TEST_F(TrainSegment, KilledOrStoppedItGoesOnToTheSameFile) {
-    // The name of the folder is in the model file.
-    const Words settings = {"save.steps=1", "eval.every=20"};
-    train(segment("whole/run", 81, settings));
-    const std::string whole = read(path("whole/run/last.safetensors"));
-    int interrupted = 0;
-    for (const int signal : {SIGKILL, SIGTERM}) {
-        const std::string run = fmt::format("broken{}/run", signal);
-        Running first(segment(run, 81, settings));
-        ASSERT_TRUE(eventually([&] {
-            return first.over() || std::filesystem::exists(path(run + "/state.safetensors"));
-        }));
-        first.signal(signal);
-        const Finished finished = first.wait();
-        if (finished.status != 0) {  // or it was faster
-            EXPECT_EQ(finished.status, signal == SIGKILL ? -SIGKILL : 128 + SIGTERM)
-                << finished.err;
-            ++interrupted;
-        }
-        train({"train", "--resume", path(run)});
-        EXPECT_TRUE(read(path(run + "/last.safetensors")) == whole) << "signal " << signal;
-    }
-    EXPECT_GE(interrupted, 1);
+    expect_the_same_after_signals([&](const std::string& run) {
+        return segment(run, 81, {"save.steps=1", "eval.every=20"});
+    });
 }
 
 // SGD: Adam would blow up what rounding leaves of the gradient of a bias before a batch norm.
