@@ -156,10 +156,12 @@ TEST_P(GoldenDinoHead, EqualsTheOfficialCode) {
 }
 
 // As they stand in the file.
-INSTANTIATE_TEST_SUITE_P(Kinds, GoldenDinoHead, testing::Values(0, 1, 2), [](const auto& kind) {
+std::string head_name(const testing::TestParamInfo<std::size_t>& of) {
     constexpr const char* kNames[] = {"NormalisedLastLayer", "FreeLastLayer", "BatchNorms"};
-    return std::string(kNames[kind.param]);
-});
+    return kNames[of.param];
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GoldenDinoHead, testing::Values(0, 1, 2), head_name);
 
 }  // namespace
 }  // namespace cait
