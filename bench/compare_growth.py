@@ -19,7 +19,7 @@ def measure(case: Case, options: argparse.Namespace,
             versions: dict[str, str]) -> dict[str, report.Point]:
     """By contender: the median of the rounds' median times, and the most memory."""
     prepare(case, "weights")
-    say(f"\n{case.size} px: cait's logits agree within {check_cait(case):.1g} of their spread")
+    say(f"\n{case.size} px: cait's logits agree {check_cait(case)}")
     contenders = [Contender("cait")]
     for name, setting in SETTINGS.items():
         try:

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import inference_report as report
@@ -18,15 +18,28 @@ from inference_contenders import (BATCHES, SETTINGS, Case, Contender, Failed, ch
                                   prepare, say, start_peer, take_turn)
 
 ROOT = Path(__file__).parent.parent
-MODELS = ["cait_xxs24_224", "cait_s24_224", "deit_small_patch16_224", "resmlp_24_224",
-          "patchconvnet_s60", "volo_d1_224", "resnet50"]
+MODELS = ["cait_xxs24_224", "cait_s24_224", "deit_small_patch16_224", "vit_base_patch16_224",
+          "resmlp_24_224", "patchconvnet_s60", "volo_d1_224", "resnet50"]
+# Models with attention, for which NNCF has a preset.
+TRANSFORMERS = ("cait", "deit", "vit", "volo")
+
+
+@dataclass
+class Roof:
+    """What the processor could do at best, and what a model asks of it."""
+    peaks: dict[str, float]  # 1e9 operations per second by precision
+    macs: dict[str, int]  # multiply-adds of an image by model
 
 
 # --- Who takes part -----------------------------------------------------------------------------
 
 def settings_of(name: str, case: Case) -> list[str]:
     # Several batches of one image at once are no latency.
-    return [s for s in SETTINGS[name] if case.batch > 1 or s != "throughput"]
+    without = ["throughput"] if case.batch == 1 else []
+    if not case.model.startswith(TRANSFORMERS):
+        without.append("transformer")
+    return [setting for setting in SETTINGS[case.precision][name]
+            if not any(word in setting.split(", ") for word in without)]
 
 
 def best_of_peer(case: Case, name: str, seconds: float) -> tuple[Contender, str, list[str]]:
@@ -55,7 +68,9 @@ def best_of_peer(case: Case, name: str, seconds: float) -> tuple[Contender, str,
             close(contender)
     if winner is None or best[winner.setting] < 0:
         reasons = {failure.split(": ", 1)[1] for failure in failures}
-        raise Failed(reasons.pop() if len(reasons) == 1 else "; ".join(failures))
+        more = f", and {len(failures) - 1} more settings failed" if len(failures) > 3 else ""
+        raise Failed(reasons.pop() if len(reasons) == 1 else
+                     failures[0] + more if more else "; ".join(failures))
     say(f"  {name}: " + ", ".join(f"{setting} {rate:.1f}" for setting, rate in best.items()))
     return winner, version, failures
 
@@ -70,22 +85,19 @@ def prepare_weights(case: Case) -> str:
         return str(failure)
 
 
-def judge_cait(case: Case) -> str:
-    """Empty, or why cait cannot take part."""
-    try:
-        say(f"{case.model}, {case.precision}: cait's logits agree with PyTorch's within "
-            f"{check_cait(case):.1g} of their spread")
-        return ""
-    except Failed as failure:
-        say(f"{case.model}, {case.precision}: cait: {failure}")
-        return str(failure)
+def note_of(contender: Contender, failures: list[str], precision: str) -> str:
+    """What stands in brackets behind a rate: its setting, what failed of the others, and in int8 how
+    near its logits are."""
+    failed = failures if len(failures) < 2 else [f"{len(failures)} settings failed"]
+    words = [contender.setting, *failed, contender.likeness if precision == "int8" else ""]
+    return "; ".join(word for word in words if word)
 
 
 def gather_peers(case: Case, options: argparse.Namespace, cells: dict[str, str],
                  versions: dict[str, str]) -> list[Contender]:
     """Those that work; the cells of the others say why not."""
     contenders = []
-    for name in report.PEERS if case.precision == "fp32" else ["OpenVINO"]:
+    for name in SETTINGS[case.precision]:
         try:
             contender, versions[name], failures = best_of_peer(case, name, options.trial)
         except Failed as failure:
@@ -93,18 +105,36 @@ def gather_peers(case: Case, options: argparse.Namespace, cells: dict[str, str],
             cells[name] = str(failure)
             continue
         contenders.append(contender)
-        cells[name] = "; ".join([contender.setting, *failures])
+        cells[name] = note_of(contender, failures, case.precision)
     return contenders
+
+
+def gather_cait(case: Case, cells: dict[str, str]) -> list[Contender]:
+    """Nobody if cait's logits are wrong; without a peer there is nothing to compare them with."""
+    contender = Contender("cait")
+    if cells:
+        return [contender]
+    try:
+        contender.likeness = check_cait(case)
+    except Failed as failure:
+        say(f"  cait: {failure}")
+        cells["cait"] = str(failure)
+        return []
+    say(f"  cait's logits and PyTorch's: {contender.likeness}")
+    if note := note_of(contender, [], case.precision):
+        cells["cait"] = note
+    return [contender]
 
 
 # --- Rounds -------------------------------------------------------------------------------------
 
-def play(case: Case, options: argparse.Namespace, cells: dict[str, str],
-         versions: dict[str, str]) -> list[str]:
-    """All rounds of one case, without those whose cells say why not; the row of the table."""
+def play(case: Case, options: argparse.Namespace, missing: str, versions: dict[str, str],
+         limits: Roof) -> list[str]:
+    """All rounds of one case; the row of the table. `missing`: why no peer has this model."""
     say(f"\n{case}")
-    contenders = [] if "cait" in cells else [Contender("cait")]
-    if "OpenVINO" not in cells:
+    cells = dict.fromkeys(SETTINGS[case.precision], missing) if missing else {}
+    contenders = gather_cait(case, cells)
+    if not missing:
         contenders += gather_peers(case, options, cells, versions)
     for _ in range(options.rounds):
         for contender in list(contenders):
@@ -126,18 +156,15 @@ def play(case: Case, options: argparse.Namespace, cells: dict[str, str],
         say(f"  {contender.name:12} {rate:>6} images/s "
             f"({min(contender.rates):.1f}…{max(contender.rates):.1f}), "
             f"p50 {statistics.median(contender.p50):.0f} ms {contender.setting}")
-    return report.row(case.model, case.batch, case.precision, cells, ratios(contenders))
+    return report.row(case.model, case.batch, case.precision, cells, ratios(contenders),
+                      share_of_roof(case, contenders, limits))
 
 
-def play_model(case: Case, options: argparse.Namespace,
-               versions: dict[str, str]) -> list[list[str]]:
-    cells = {}
-    if missing := prepare_weights(case):
-        say(f"{case.model}: no peers: {missing}")
-        cells = {name: missing for name in report.PEERS}
-    elif ours := judge_cait(case):
-        cells = {"cait": ours}
-    return [play(replace(case, batch=batch), options, dict(cells), versions) for batch in BATCHES]
+def share_of_roof(case: Case, contenders: list[Contender], limits: Roof) -> float | None:
+    """Of cait: how much of what the processor could do at best goes into the model's products."""
+    rate = next((statistics.median(one.rates) for one in contenders if one.name == "cait"), None)
+    peak = limits.peaks.get(case.precision)
+    return 2 * limits.macs[case.model] * rate / (1e9 * peak) if rate and peak else None
 
 
 def ratios(contenders: list[Contender]) -> dict[str, float]:
@@ -149,8 +176,9 @@ def ratios(contenders: list[Contender]) -> dict[str, float]:
 
 # --- The machine --------------------------------------------------------------------------------
 
-def ask_cait(cait: str, command: str, environment: dict[str, str]) -> dict | list:
-    done = subprocess.run([cait, command, "--json"], capture_output=True, text=True,
+def ask_cait(cait: str, command: str, environment: dict[str, str],
+             *options: str) -> dict | list:
+    done = subprocess.run([cait, command, "--json", *options], capture_output=True, text=True,
                           env=environment)
     if done.returncode != 0:
         sys.exit(f"compare_inference: {cait} {command}: {done.stderr}")
@@ -171,7 +199,22 @@ def peer_environment(cait: str, threads: int) -> tuple[dict[str, str], str]:
 
 
 def precisions_of(machine: dict) -> list[str]:
-    return ["fp32", "bf16"] if machine["isa"]["found"] in ("avx512_bf16", "amx") else ["fp32"]
+    has_bf16 = machine["isa"]["found"] in ("avx512_bf16", "amx")
+    return ["fp32", "bf16", "int8"] if has_bf16 else ["fp32", "int8"]
+
+
+def roof(cait: str, models: list[dict], threads: int) -> Roof:
+    """The bare peak of this run's threads, by precision."""
+    names = {"float32": "fp32", "bfloat16": "bf16", "int8": "int8"}
+    measured = ask_cait(cait, "machine", {**os.environ, "OMP_NUM_THREADS": str(threads)},
+                        "--measure")["measured"]
+    peaks: dict[str, float] = {}
+    for one in measured["arithmetic"]:
+        name = names[one["format"]]
+        peaks[name] = max(one["gflop_per_second"], peaks.get(name, 0))
+    say("bare peak: " + ", ".join(f"{name} {rate:.0f}" for name, rate in peaks.items()) +
+        f" GFLOP/s with {measured['threads']} threads")
+    return Roof(peaks, {model["name"]: model["macs"] for model in models})
 
 
 def describe(machine: dict, options: argparse.Namespace, versions: dict[str, str],
@@ -207,7 +250,8 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
-    known = {model["name"] for model in ask_cait(options.cait, "models", dict(os.environ))}
+    catalogue = ask_cait(options.cait, "models", dict(os.environ))
+    known = {model["name"] for model in catalogue}
     if unknown := [model for model in options.models if model not in known]:
         sys.exit(f"compare_inference: not in `cait models`: {', '.join(unknown)}")
     machine = ask_cait(options.cait, "machine", dict(os.environ))
@@ -215,12 +259,16 @@ def main() -> None:
     versions: dict[str, str] = {}
     say(f"{machine['processor']}, {machine['isa']['used']}; load {os.getloadavg()[0]:.1f} at the "
         f"start{'; ' if note else ''}{note}")
+    limits = roof(options.cait, catalogue, options.threads)
     rows = []
     for model in options.models:
-        for precision in precisions_of(machine):
-            case = Case(model, max(BATCHES), precision, options.threads, options.cait,
-                        options.peers, environment)
-            rows += play_model(case, options, versions)
+        case = Case(model, max(BATCHES), "fp32", options.threads, options.cait, options.peers,
+                    environment)
+        if missing := prepare_weights(case):
+            say(f"{model}: no peers: {missing}")
+        rows += [play(replace(case, precision=precision, batch=batch), options, missing, versions,
+                      limits)
+                 for precision in precisions_of(machine) for batch in BATCHES]
     say("\n" + report.table(rows))
     conditions = describe(machine, options, versions, note)
     say(f"\n{conditions}; load {os.getloadavg()[0]:.1f} at the end")

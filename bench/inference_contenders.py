@@ -1,8 +1,11 @@
 """Who takes part in `./dev bench compare`: the files that a peer reads, its process, the check that
 its logits are right, and a turn of it or of cait."""
+import itertools
 import json
+import math
 import select
 import signal
+import statistics
 import subprocess
 import time
 from array import array
@@ -13,13 +16,28 @@ from pathlib import Path
 PEER = Path(__file__).with_name("inference_peer.py")
 FILES = Path(__file__).parent.parent / "build/peer-models"
 BATCHES = (8, 1)  # the first is the number of images in the input of all
-# What a peer is tried with before its best setting joins the rounds, and what that reads.
+HINTS, THREADS = ("latency", "throughput"), ("spinning", "not spinning")
+# What a peer is tried with before its best setting joins the rounds, and what that reads. A peer
+# that is not named takes no part in that precision. int8: by which tool and rule the model was
+# quantised; for OpenVINO also in what format the rest of it is computed.
 SETTINGS = {
-    "OpenVINO": {"latency": "onnx", "throughput": "onnx"},
-    "ONNX Runtime": {"spinning": "onnx", "not spinning": "onnx"},
-    "PyTorch": {"eager": "weights", "channels last": "weights", "compiled": "compiled"},
+    "fp32": {
+        "OpenVINO": dict.fromkeys(HINTS, "onnx"),
+        "ONNX Runtime": dict.fromkeys(THREADS, "onnx"),
+        "PyTorch": {"eager": "weights", "channels last": "weights", "compiled": "compiled"},
+    },
+    "bf16": {"OpenVINO": dict.fromkeys(HINTS, "onnx")},
+    "int8": {
+        "OpenVINO": {f"{hint}, {preset}, {floats}": f"nncf-{preset}" for hint, preset, floats in
+                     itertools.product(HINTS, ("plain", "transformer"), ("fp32", "bf16"))},
+        "ONNX Runtime": {f"{kind}, {threads}": kind for kind, threads in
+                         itertools.product(("static", "static-products", "dynamic"), THREADS)},
+    },
 }
+MADE_FROM_ONNX = ("nncf-plain", "nncf-transformer", "static", "static-products", "dynamic")
 TOLERANCE = {"fp32": 1e-3, "bf16": 0.25}  # of how far the images' logits lie apart
+# Whole numbers of a byte move the logits of random weights further; broken ones have no likeness.
+LEAST_COSINE = 0.9
 PATIENCE = 300  # seconds for a peer to load or to answer on a busy machine
 PAUSE = 0.3  # seconds, so that threads that still spin after their turn fall asleep
 
@@ -54,6 +72,7 @@ class Contender:
     setting: str = ""
     process: subprocess.Popen | None = None  # none: cait, which starts anew for each turn
     errors: Path | None = None  # the process's stderr
+    likeness: str = ""  # of its logits to the right ones, in words
     rates: list[float] = field(default_factory=list)  # images/s by round
     p50: list[float] = field(default_factory=list)  # ms by round
 
@@ -82,6 +101,8 @@ def prepare(case: Case, what: str) -> dict:
                            f"{what}-{case.batch}-{case.threads}.done")
     if stamp.exists():
         return json.loads(stamp.read_text())
+    if what in MADE_FROM_ONNX:
+        prepare(case, "onnx")
     say(f"{case.model}: making {what}" + ("" if what == "weights" else f" for batch {case.batch}"))
     case.folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
@@ -103,18 +124,42 @@ def read_npy(path: Path) -> array:
     return array("f", data[start:])
 
 
-def check_logits(case: Case, path: Path) -> float:
-    """The largest difference to PyTorch's plain logits, as a share of how far the logits of one
-    class lie apart among the images."""
+def centred(logits: array, means: list[float]) -> list[float]:
+    return [value - mean for value, mean in zip(logits, itertools.cycle(means))]
+
+
+def cosine(expected: array, found: array, classes: int) -> float:
+    """Between the logits, without what all images have in common; 0 where one has no length."""
+    means = [statistics.fmean(expected[c::classes]) for c in range(classes)]
+    a, b = centred(expected[:len(found)], means), centred(found, means)
+    length = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
+    return sum(x * y for x, y in zip(a, b)) / length if length else 0.0
+
+
+def agreeing(expected: array, found: array, classes: int) -> int:
+    """Images for which both have the same best class."""
+    def best(logits: array, image: int) -> int:
+        return max(range(classes), key=lambda c: logits[image * classes + c])
+    return sum(best(expected, i) == best(found, i) for i in range(len(found) // classes))
+
+
+def check_logits(case: Case, path: Path) -> str:
+    """In words, how near they are to PyTorch's plain logits in float32."""
     expected, found = read_npy(case.folder / "logits.npy"), read_npy(path)
     classes = len(expected) // max(BATCHES)
-    spread = max(max(expected[c::classes]) - min(expected[c::classes]) for c in range(classes))
-    if not found or len(found) % classes:
+    if not found or len(found) % classes or len(found) > len(expected):
         raise Failed(f"gave {len(found)} logits instead of {classes} for each image")
-    share = max(abs(a - b) for a, b in zip(found, expected)) / spread
-    if not share <= TOLERANCE[case.precision]:
-        raise Failed(f"logits differ by {share:.2g} of their spread")
-    return share
+    if case.precision in TOLERANCE:
+        spread = max(max(expected[c::classes]) - min(expected[c::classes]) for c in range(classes))
+        share = max(abs(a - b) for a, b in zip(found, expected)) / spread
+        if not share <= TOLERANCE[case.precision]:
+            raise Failed(f"logits differ by {share:.2g} of their spread")
+        return f"within {share:.1g} of their spread"
+    likeness = cosine(expected, found, classes)
+    if not likeness >= LEAST_COSINE:
+        raise Failed(f"logits have a cosine of {likeness:.2g} with the right ones")
+    return (f"cosine {likeness:.3f}, top-1 as in float "
+            f"{agreeing(expected, found, classes)}/{len(found) // classes}")
 
 
 # --- Contenders ---------------------------------------------------------------------------------
@@ -153,7 +198,7 @@ def close(contender: Contender) -> int:
 
 def start_peer(case: Case, name: str, setting: str) -> tuple[Contender, str]:
     """A peer that has loaded the model and computes the right logits, and its version."""
-    prepare(case, SETTINGS[name][setting])
+    prepare(case, SETTINGS[case.precision][name][setting])
     errors = case.folder / f"{name} {setting}.log"
     with errors.open("w") as log:
         process = subprocess.Popen(
@@ -164,7 +209,7 @@ def start_peer(case: Case, name: str, setting: str) -> tuple[Contender, str]:
     contender = Contender(name, setting, process, errors)
     ready = ask(contender)
     try:
-        check_logits(case, Path(ready["logits"]))
+        contender.likeness = check_logits(case, Path(ready["logits"]))
     except Failed:
         close(contender)
         raise
@@ -184,7 +229,7 @@ def run_cait(case: Case, arguments: list[str]) -> str:
     return done.stdout
 
 
-def check_cait(case: Case) -> float:
+def check_cait(case: Case) -> str:
     output = case.folder / f"cait {case.precision}.npy"
     size = ["--set", f"model.image_size={case.size}"] if case.size else []
     run_cait(case, ["forward", "--model", case.model, *size, *cait_arguments(case), "--input",

@@ -1,8 +1,9 @@
 """The peers of `./dev bench compare`: timm's models in OpenVINO, ONNX Runtime and PyTorch, one of
 them per process, since any of them may die on an unusual processor.
-Usage: inference_peer.py prepare weights|onnx|compiled FOLDER MODEL --batch N --threads N
+Usage: inference_peer.py prepare WHAT FOLDER MODEL --batch N --threads N
        inference_peer.py serve PEER SETTING FOLDER MODEL --batch N --threads N --precision P
-`prepare` writes what the peers read; `serve` loads one, writes its logits, says that it is ready
+`prepare` writes what the peers read (weights, onnx, compiled, or a word of WRITERS in
+inference_int8.py, which needs onnx); `serve` loads one, writes its logits, says that it is ready
 and then answers each line "run SECONDS" on stdin with one line of JSON."""
 import argparse
 import ctypes
@@ -15,6 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
+from inference_int8 import IMAGES as CALIBRATION
+from inference_int8 import WRITERS as INT8_WRITERS
+from inference_int8 import int8_file
 
 Step = Callable[[], np.ndarray]
 Measure = Callable[[float], tuple[float, list[float]]]  # for seconds: all taken, each call's
@@ -50,11 +55,11 @@ def give_every_branch_weight(model) -> None:
             torch.nn.init.normal_(value, std=0.02)
 
 
-def different_images(size: tuple[int, int, int]) -> np.ndarray:
+def different_images(size: tuple[int, int, int], count: int = IMAGES, seed: int = 0) -> np.ndarray:
     """Coarse squares under fine noise: noise alone gives all images nearly the same logits."""
-    random, (channels, height, width) = np.random.default_rng(0), size
-    coarse = random.standard_normal((IMAGES, channels, height // 32, width // 32))
-    fine = random.standard_normal((IMAGES, *size))
+    random, (channels, height, width) = np.random.default_rng(seed), size
+    coarse = random.standard_normal((count, channels, height // 32, width // 32))
+    fine = random.standard_normal((count, *size))
     return (1.5 * np.kron(coarse, np.ones((32, 32))) + 0.3 * fine).astype(np.float32)
 
 
@@ -111,6 +116,12 @@ def write_compiled(options: argparse.Namespace) -> None:
                                                  inductor_configs={"freezing": True})
 
 
+def write_int8(options: argparse.Namespace) -> None:
+    size = np.load(options.folder / "images.npy", mmap_mode="r").shape[1:]
+    INT8_WRITERS[options.what](options, onnx_file(options),
+                               different_images(size, CALIBRATION, seed=1))
+
+
 # --- The peers ----------------------------------------------------------------------------------
 
 def one_after_another(step: Step) -> Measure:
@@ -137,11 +148,20 @@ def several_at_once(queue) -> Measure:
     return measure
 
 
+def nncf_version() -> str:
+    from importlib.metadata import version
+    return f" with NNCF {version('nncf')}"
+
+
 def openvino_peer(options: argparse.Namespace) -> tuple[Step, Measure, str]:
+    """Settings: HINT, or in int8 HINT, NNCF's preset, and the format of what stays float."""
     import openvino
-    compiled = openvino.Core().compile_model(str(onnx_file(options)), "CPU", {
-        "PERFORMANCE_HINT": options.setting.upper(),
-        "INFERENCE_PRECISION_HINT": {"fp32": "f32", "bf16": "bf16"}[options.precision],
+    hint, *int8 = options.setting.split(", ")
+    source = int8_file(options, f"nncf-{int8[0]}") if int8 else onnx_file(options)
+    floats = int8[1] if int8 else options.precision
+    compiled = openvino.Core().compile_model(str(source), "CPU", {
+        "PERFORMANCE_HINT": hint.upper(),
+        "INFERENCE_PRECISION_HINT": {"fp32": "f32", "bf16": "bf16"}[floats],
         "INFERENCE_NUM_THREADS": options.threads})
     images = openvino.Tensor(batch_of(options.folder, options.batch))
     request, queue = compiled.create_infer_request(), openvino.AsyncInferQueue(compiled)
@@ -152,17 +172,21 @@ def openvino_peer(options: argparse.Namespace) -> tuple[Step, Measure, str]:
         request.infer()
         return request.get_output_tensor().data
 
-    measure = one_after_another(step) if options.setting == "latency" else several_at_once(queue)
-    return step, measure, openvino.__version__.split("-")[0]
+    measure = one_after_another(step) if hint == "latency" else several_at_once(queue)
+    version = openvino.__version__.split("-")[0]
+    return step, measure, version + (nncf_version() if int8 else "")
 
 
 def onnxruntime_peer(options: argparse.Namespace) -> tuple[Step, Measure, str]:
+    """Settings: whether threads spin, or in int8 the kind of quantisation before it."""
     import onnxruntime
+    *int8, threads = options.setting.split(", ")
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads, settings.inter_op_num_threads = options.threads, 1
     settings.add_session_config_entry("session.intra_op.allow_spinning",
-                                      "1" if options.setting == "spinning" else "0")
-    session = onnxruntime.InferenceSession(onnx_file(options), settings,
+                                      "1" if threads == "spinning" else "0")
+    source = int8_file(options, int8[0]) if int8 else onnx_file(options)
+    session = onnxruntime.InferenceSession(source, settings,
                                            providers=["CPUExecutionProvider"])
     feed = {session.get_inputs()[0].name: batch_of(options.folder, options.batch)}
 
@@ -191,6 +215,10 @@ def torch_peer(options: argparse.Namespace) -> tuple[Step, Measure, str]:
 
 
 PEERS = {"OpenVINO": openvino_peer, "ONNX Runtime": onnxruntime_peer, "PyTorch": torch_peer}
+
+
+WRITERS = {"weights": write_weights, "onnx": write_onnx, "compiled": write_compiled,
+           **{what: write_int8 for what in INT8_WRITERS}}
 
 
 def load_libraries(peer: str) -> None:
@@ -231,10 +259,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(dest="command", required=True)
     prepare, serving = commands.add_parser("prepare"), commands.add_parser("serve")
-    prepare.add_argument("what", choices=["weights", "onnx", "compiled"])
+    prepare.add_argument("what", choices=WRITERS)
     serving.add_argument("peer", choices=PEERS)
     serving.add_argument("setting")
-    serving.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
+    serving.add_argument("--precision", choices=["fp32", "bf16", "int8"], default="fp32")
     for command in (prepare, serving):
         command.add_argument("folder", type=Path)
         command.add_argument("model")
@@ -245,8 +273,7 @@ def main() -> None:
     if options.command == "serve":
         serve(options)
     else:
-        {"weights": write_weights, "onnx": write_onnx,
-         "compiled": write_compiled}[options.what](options)
+        WRITERS[options.what](options)
 
 
 if __name__ == "__main__":

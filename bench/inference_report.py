@@ -9,7 +9,8 @@ PEERS = ["OpenVINO", "ONNX Runtime", "PyTorch"]
 CONTENDERS = ["cait", *PEERS]
 BEGIN = "<!-- ./dev bench compare writes from here -->"
 END = "<!-- to here -->"
-HEADER = ["model", "batch", *CONTENDERS, *(f"cait to {peer}" for peer in PEERS)]
+HEADER = ["model", "batch", *CONTENDERS, *(f"cait to {peer}" for peer in PEERS), "cait of peak"]
+PANELS = ("8", "1", "8, int8", "1, int8")  # of the chart, by the second column
 
 # x, y and sizes in pixels of the chart
 LEFT, TOP, ACROSS, DOWN, PANEL = 44, 58, 700, 170, 240
@@ -26,12 +27,13 @@ text { fill: #1f2328 } .grid { stroke: #d1d9e0 } .value { font-size: 9px }
 # --- Table --------------------------------------------------------------------------------------
 
 def row(model: str, batch: int, precision: str, cells: dict[str, str],
-        ratios: dict[str, float]) -> list[str]:
+        ratios: dict[str, float], of_peak: float | None) -> list[str]:
     """The cells of a line, all text."""
     name = str(batch) if precision == "fp32" else f"{batch}, {precision}"
     texts = [cells.get(one, "–").replace("|", "/").replace("`", "'") for one in CONTENDERS]
     return [f"`{model}`", name, *texts,
-            *(f"{ratios[peer]:.2f}" if peer in ratios else "–" for peer in PEERS)]
+            *(f"{ratios[peer]:.2f}" if peer in ratios else "–" for peer in PEERS),
+            f"{100 * of_peak:.0f} %" if of_peak else "–"]
 
 
 def table_lines(lines: list[list[str]]) -> str:
@@ -55,8 +57,10 @@ def rate(cell: str) -> float | None:
 
 
 def read_rows(text: str) -> list[list[str]]:
+    """Rows of a document that has fewer columns yet get them."""
     lines = [line for line in text.splitlines() if line.startswith("| `")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [[*cells, *["–"] * (len(HEADER) - len(cells))] for cells in rows]
 
 
 def read_conditions(text: str) -> dict[str, str]:
@@ -137,15 +141,16 @@ def bars(at: float, width: float, cells: list[str], scale: float) -> str:
     return "".join(parts)
 
 
-def panel(rows: list[list[str]], batch: str) -> str:
-    """One group of bars per model, all with this batch in fp32."""
-    chosen = [cells for cells in rows if cells[1] == batch]
+def panel(rows: list[list[str]], chosen_by: str) -> str:
+    """One group of bars per model, all with this batch and precision."""
+    chosen = [cells for cells in rows if cells[1] == chosen_by]
+    batch, _, precision = chosen_by.partition(", ")
     values = [rate(cell) or 0 for cells in chosen for cell in cells[2:2 + len(CONTENDERS)]]
     top = max(values, default=0) or 1
     step = round_step(top)
     scale = DOWN / (1.08 * top)
     parts = [f'<text x="{LEFT}" y="-10"><tspan font-weight="bold">batch {batch}</tspan>, '
-             f'images/s in fp32</text>']
+             f'images/s in {precision or "fp32"}</text>']
     for index in range(int(top / step) + 1):
         y = DOWN - index * step * scale
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{ACROSS}"/><text x="{LEFT - 6}" '
@@ -168,9 +173,10 @@ def chart(rows: list[list[str]]) -> str:
         f'<rect class="{name.replace(" ", "").lower()}" x="{LEFT + 120 * index}" y="8" width="12" '
         f'height="12"/><text x="{LEFT + 17 + 120 * index}" y="18">{name}</text>'
         for index, name in enumerate(CONTENDERS))
-    panels = "".join(f'<g transform="translate(0 {TOP + PANEL * index})">{panel(rows, batch)}</g>'
-                     for index, batch in enumerate(("8", "1")))
+    shown = [name for name in PANELS if any(cells[1] == name for cells in rows)]
+    panels = "".join(f'<g transform="translate(0 {TOP + PANEL * index})">{panel(rows, name)}</g>'
+                     for index, name in enumerate(shown))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + ACROSS + 16} '
-            f'{TOP + 2 * PANEL - 40}" font-family="sans-serif" font-size="11" role="img">'
+            f'{TOP + len(shown) * PANEL - 40}" font-family="sans-serif" font-size="11" role="img">'
             f"<title>Images per second by model and program</title><style>{STYLE}</style>"
             f"{legend}{panels}</svg>\n")
