@@ -70,7 +70,7 @@ void choose_blas_kernels() {
     if (used >= Isa::avx512)
         ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
     else if (used < found_isa())
-        ::setenv("OPENBLAS_CORETYPE", used == Isa::avx2 ? "Haswell" : "Nehalem", 0);
+        ::setenv("OPENBLAS_CORETYPE", used >= Isa::avx2 ? "Haswell" : "Nehalem", 0);
 }
 
 }  // namespace cait::app

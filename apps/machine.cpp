@@ -24,12 +24,12 @@ struct MachineArguments {
 std::vector<IsaRow> isa_rows(const Machine& machine) {
     std::vector<IsaRow> rows;
     for (const Isa isa : kIsas) {
-        if (isa <= machine.used)
+        if (const std::string reason = why_not(isa); !reason.empty())
+            rows.push_back({isa, "absent", reason});
+        else if (isa <= machine.used)
             rows.push_back({isa, "used", ""});
-        else if (isa <= machine.found)
-            rows.push_back({isa, "capped", fmt::format("CAIT_ISA={}", isa_name(*isa_cap()))});
         else
-            rows.push_back({isa, "absent", why_not(isa)});
+            rows.push_back({isa, "capped", fmt::format("CAIT_ISA={}", isa_name(*isa_cap()))});
     }
     return rows;
 }

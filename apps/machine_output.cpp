@@ -52,8 +52,8 @@ void print_measured(const Measured& measured) {
     print_out("\nmeasured with {} {}\n", measured.threads,
               measured.threads == 1 ? "thread" : "threads");
     for (const auto& [kind, rate] : measured.peaks)
-        print_out("{:<14} {:>9.1f} GFLOP/s  {}\n", kernels::row_of(kind.format).long_name, rate,
-                  isa_name(kind.isa));
+        print_out("{:<14} {:>9.1f} {:<7}  {}\n", kernels::row_of(kind.format).long_name, rate,
+                  kind.format == kernels::Format::s8 ? "GOP/s" : "GFLOP/s", isa_name(kind.isa));
     print_out("{:<14} {:>9.1f} GB/s\n", "memory read", measured.read);
     print_out("{:<14} {:>9.1f} GB/s     bytes read and bytes written\n", "memory copy",
               measured.copy);

@@ -86,7 +86,9 @@ std::string manual_page(std::span<const CommandWords> commands, const std::strin
         "~/.cache/cait\n"
         ".TP\n.B CAIT_MIRROR\nAddress or folder to fetch published weights from, instead of their "
         "publishers\n"
-        ".TP\n.B CAIT_ISA\nThe most that is used of the processor: portable, avx2, avx512 or amx\n"
+        ".TP\n.B CAIT_ISA\nThe most that is used of the processor: portable, avx2, avx_vnni, "
+        "avx512, "
+        "avx512_vnni, avx512_bf16 or amx\n"
         ".SH EXIT STATUS\n"
         "0: done; 1: something is wrong with the data; 2: something is wrong with the request.\n";
     return text;

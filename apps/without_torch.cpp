@@ -20,7 +20,7 @@ void limit_libraries() {
     const bool capped = used < found_isa();
     choose_blas_kernels();
     if (capped && used < Isa::avx512)
-        ::setenv("ATEN_CPU_CAPABILITY", used == Isa::avx2 ? "avx2" : "default", 0);
+        ::setenv("ATEN_CPU_CAPABILITY", used >= Isa::avx2 ? "avx2" : "default", 0);
     // oneDNN reads two names; cait-torch makes the same call that library users get, this covers a
     // LibTorch with a oneDNN of its own.
     if (const std::optional<Isa> cap = onednn_cap(); cap && ::getenv("DNNL_MAX_CPU_ISA") == nullptr)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/dispatch.h"
+#include "kernels/operand.h"
 #include "kernels/parallel.h"
 #include "kernels/peak.h"
 #include "kernels/workspace.h"
@@ -63,16 +64,18 @@ std::vector<Way> ways() {
     std::vector<Way> result;
     for (const KernelTable* table : runnable_kernels()) {
         const std::string name = table->name;
-        const bool has_bf16 = name == "avx512_bf16";
-        if (!has_bf16) {
+        result.push_back({"int8, " + name, table, &table->quads, table->multiply_bytes});
+        if (name.ends_with("vnni")) continue;  // nothing else is its own
+        if (name != "avx512_bf16") {
             result.push_back({"f32, " + name, table, &table->f32, table->multiply_adds});
             result.push_back(
                 {"bf16 rounded, " + name, table, &table->rounded, table->multiply_adds});
             continue;
         }
         result.push_back({"bf16 pairs, " + name, table, &table->pairs, bf16_dot_products});
-        if (found_isa() >= Isa::amx)
-            result.push_back({"bf16 tiles, amx", table, &table->tiles, bf16_tile_products});
+        if (!processor_has(Isa::amx)) continue;
+        result.push_back({"bf16 tiles, amx", table, &table->tiles, bf16_tile_products});
+        result.push_back({"int8 tiles, amx", table, &table->byte_tiles, int8_tile_products});
     }
     return result;
 }
@@ -124,7 +127,7 @@ struct Operands {
 
     Operands(const Way& way, const ShapeCase& s)
         : source((s.m * s.k + s.k * s.n) * 4),
-          left(lhs_bytes(Format::f32, s.m, s.k) + lhs_bytes(Format::bf16, s.m, s.k)),
+          left(lhs_bytes(way.products->format, s.m, s.k)),
           right(way.products->packed_bytes(s.k, s.n)),
           sums(s.m * s.n * 4),
           scratch(product_scratch(s.k)) {
@@ -137,14 +140,14 @@ struct Operands {
         if (way.products->format == Format::f32) {
             a = {values, Format::f32, across ? 1 : s.k, across ? s.m : Index{1}};
         } else {
-            const Index ld = lhs_ld(Format::bf16, s.k);
+            const MutableRows to{left.data(), way.products->format,
+                                 lhs_ld(way.products->format, s.k)};
             if (across)
                 way.table->stage_transposed(rows_of(values, s.m), s.k, s.m,
                                             reinterpret_cast<BFloat16*>(left.data()));
             else
-                way.table->stage(rows_of(values, s.k), s.m, s.k, 1,
-                                 {left.data(), Format::bf16, ld});
-            a = {left.data(), Format::bf16, ld, 1};
+                way.table->stage(rows_of(values, s.k), s.m, s.k, 1, to);
+            a = lhs_of(to);
         }
         way.products->pack(
             {.data = values + s.m * s.k, .rows = s.k, .columns = s.n, .row_step = s.n},
@@ -195,6 +198,10 @@ void run(int threads, double seconds, const std::string& only) {
         double roof = 0;
         std::vector<double> best;
         for (const ShapeCase& s : shapes()) {
+            if (s.weight_gradient && !row_of(way.products->format).trains) {
+                best.push_back(0);
+                continue;
+            }
             Rate rate = rate_of(way, s, threads);
             best.push_back(0);
             for (const Clock::time_point start = Clock::now(); seconds_since(start) < seconds;) {
@@ -204,6 +211,7 @@ void run(int threads, double seconds, const std::string& only) {
         }
         for (std::size_t i = 0; i < best.size(); ++i) {
             const ShapeCase s = shapes()[i];
+            if (best[i] == 0) continue;  // was not measured
             fmt::print("| {} | {} | {} | {} × {} × {} | {:.0f} | {:.0f} % |\n", way.name, s.model,
                        s.name, s.m, s.n, s.k, best[i], 100 * best[i] / roof);
         }

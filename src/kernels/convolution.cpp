@@ -80,8 +80,10 @@ QuantizedPixels quantize_pixels(const Convolution& c, const float* x, Buffer& me
         std::byte *rows, *ranges;
         float* greatest;  // of each part
     };
+    // A block may start at any pixel, and tiles read its rows up to the next multiple of theirs.
+    const Index readable = c.batch * pixels + row_of(Format::s8).lhs_rows;
     const PerWorker one(memory, 1, [&](Arena& arena) {
-        return Memory{arena.take(lhs_bytes(Format::s8, c.batch * pixels, c.channels)),
+        return Memory{arena.take(lhs_bytes(Format::s8, readable, c.channels)),
                       arena.take(c.batch * Index(sizeof(ByteRange))),
                       arena.floats(c.batch * parts)};
     });

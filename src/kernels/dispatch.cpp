@@ -7,10 +7,14 @@ namespace cait::kernels {
 std::vector<const KernelTable*> runnable_kernels() {
     std::vector<const KernelTable*> tables{&portable_kernels()};
 #if defined(__x86_64__)
-    const Isa found = found_isa();
-    if (found >= Isa::avx2) tables.push_back(&avx2_kernels());
-    if (found >= Isa::avx512) tables.push_back(&avx512_kernels());
-    if (found >= Isa::avx512_bf16) tables.push_back(&avx512_bf16_kernels());
+    const auto add_if = [&](Isa isa, const KernelTable& (*table)()) {
+        if (processor_has(isa)) tables.push_back(&table());
+    };
+    add_if(Isa::avx2, avx2_kernels);
+    add_if(Isa::avx_vnni, avx_vnni_kernels);
+    add_if(Isa::avx512, avx512_kernels);
+    add_if(Isa::avx512_vnni, avx512_vnni_kernels);
+    add_if(Isa::avx512_bf16, avx512_bf16_kernels);
 #endif
     return tables;
 }
@@ -20,7 +24,9 @@ const KernelTable& best_kernels() {
     static const KernelTable& kBest = [] {
         const Isa used = used_isa();
         if (used >= Isa::avx512_bf16) return avx512_bf16_kernels();
+        if (used >= Isa::avx512_vnni) return avx512_vnni_kernels();
         if (used >= Isa::avx512) return avx512_kernels();
+        if (used >= Isa::avx_vnni) return avx_vnni_kernels();
         return used >= Isa::avx2 ? avx2_kernels() : portable_kernels();
     }();
     return kBest;
@@ -38,7 +44,10 @@ const ProductKernels& bfloat16_products() {
     return used >= Isa::avx512_bf16 ? table.pairs : table.rounded;
 }
 
-const ProductKernels& byte_products() { return best_kernels().quads; }
+const ProductKernels& byte_products() {
+    const KernelTable& table = best_kernels();
+    return used_isa() >= Isa::amx ? table.byte_tiles : table.quads;
+}
 
 Format companion(Format format) {
     if (format != Format::s8) return format;

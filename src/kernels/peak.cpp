@@ -38,8 +38,10 @@ using Arithmetic = double (*)(Index rounds, float* sink);
 
 Arithmetic arithmetic_of(const PeakKind& kind) {
     if (kind.format == Format::f32) return best_kernels().multiply_adds;
-    if (kind.format == Format::s8) return int8_dot_products;
-    return kind.isa == Isa::amx ? bf16_tile_products : bf16_dot_products;
+    const bool tiles = kind.isa == Isa::amx;
+    if (kind.format == Format::s8)
+        return tiles ? int8_tile_products : best_kernels().multiply_bytes;
+    return tiles ? bf16_tile_products : bf16_dot_products;
 }
 
 // Pages are touched first by the thread that uses them, which places them near it.
@@ -78,7 +80,8 @@ std::vector<PeakKind> peak_kinds() {
     std::vector<PeakKind> kinds{{Format::f32, vectors}};
     if (has_avx512_bf16()) kinds.push_back({Format::bf16, Isa::avx512_bf16});
     if (has_amx()) kinds.push_back({Format::bf16, Isa::amx});
-    if (has_avx512_bf16()) kinds.push_back({Format::s8, Isa::avx512_bf16});
+    kinds.push_back({Format::s8, std::min(used_isa(), Isa::avx512_vnni)});
+    if (has_amx()) kinds.push_back({Format::s8, Isa::amx});
     return kinds;
 }
 

@@ -15,8 +15,8 @@ struct PeakKind {
     Isa isa = Isa::portable;  // whose instructions do it
 };
 
-// What this machine has within CAIT_ISA: float32 by the best vectors, bfloat16 by AVX512_BF16 and
-// by AMX, int8 by AVX512_VNNI, which every processor with AVX512_BF16 has.
+// What this machine has within CAIT_ISA: float32 by the best vectors, bfloat16 by AVX512_BF16, int8
+// by the best vectors for bytes, both also by AMX.
 std::vector<PeakKind> peak_kinds();
 
 // 1e9 operations per second (a multiply-add is 2) of all threads together: the best of many short
@@ -31,6 +31,6 @@ double measure_copy(int threads, std::size_t bytes, double seconds);
 // Only for processors with the instructions; like KernelTable::multiply_adds.
 double bf16_dot_products(std::int64_t rounds, float* sink);   // AVX512_BF16
 double bf16_tile_products(std::int64_t rounds, float* sink);  // AMX
-double int8_dot_products(std::int64_t rounds, float* sink);   // AVX512_VNNI
+double int8_tile_products(std::int64_t rounds, float* sink);  // AMX
 
 }  // namespace cait::kernels

@@ -162,7 +162,8 @@ struct KernelTable {
     // dispatch.h chooses from: floats that are rounded, vdpbf16ps and AMX tiles. The latter two
     // have twins in plain C++ where the instructions are missing, for tests.
     ProductKernels f32, rounded, pairs, tiles;
-    ProductKernels quads;  // int8: the same numbers everywhere
+    // int8, in registers and with AMX tiles or their twin: the same numbers everywhere.
+    ProductKernels quads, byte_tiles;
 
     // Rows as a product's left-hand side reads them: converted, times `scale`, padded with zeros.
     void (*stage)(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
@@ -205,12 +206,15 @@ struct KernelTable {
     // best. Returns the operations done (a multiply-add is 2); reads and writes *sink, which keeps
     // the compiler from leaving them out.
     double (*multiply_adds)(Index rounds, float* sink);
+    double (*multiply_bytes)(Index rounds, float* sink);  // the same for int8
 };
 
 // Only for a processor that has the instructions; see kernels/dispatch.h.
 const KernelTable& portable_kernels();
 const KernelTable& avx2_kernels();
+const KernelTable& avx_vnni_kernels();  // those of avx2 but for int8
 const KernelTable& avx512_kernels();
+const KernelTable& avx512_vnni_kernels();  // those of avx512 but for int8
 const KernelTable& avx512_bf16_kernels();
 
 }  // namespace cait::kernels

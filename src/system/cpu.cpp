@@ -42,7 +42,8 @@ bool palette_is_described(const CpuReader& reader, std::uint32_t last_leaf) {
 }
 
 std::string amx_obstacle(const CpuReader& reader, const CpuFlags& flags) {
-    if (!flags.names_amx) return "the processor does not name amx_tile and amx_bf16 in CPUID";
+    if (!flags.names_amx)
+        return "the processor does not name amx_tile, amx_bf16 and amx_int8 in CPUID";
     if (!flags.saves_tiles) return "the operating system does not save the tile registers (XCR0)";
     if (flags.vectors < Isa::avx512_bf16) return "it needs avx512_bf16 as well";
     if (!reader.request_tiles()) return "the kernel refused the permission (arch_prctl)";
@@ -72,24 +73,37 @@ CpuFlags read_cpu_flags(const CpuReader& reader) {
                            {"avx512dq", bit(leaf7.ebx, 17)},
                            {"avx512bw", bit(leaf7.ebx, 30)},
                            {"avx512vl", bit(leaf7.ebx, 31)}};
-    const Flag bf16[] = {{"avx512_bf16", bit(leaf7_1.eax, 5)},
-                         {"avx512_vnni", bit(leaf7.ecx, 11)}};  // of the int8 products
-    const std::pair<Isa, std::string> sets[] = {
-        {Isa::avx2, obstacle(avx2, (saved & kYmm) == kYmm, "ymm")},
-        {Isa::avx512, obstacle(avx512, (saved & kZmm) == kZmm, "zmm")},
-        {Isa::avx512_bf16, obstacle(bf16, true, "")}};
-    for (const auto& [isa, why_not] : sets) {
-        const Isa below = Isa(int(isa) - 1);
-        if (why_not.empty() && flags.vectors == below)
-            flags.vectors = isa;
-        else
-            flags.why_not[std::size_t(isa)] =
-                why_not.empty() ? fmt::format("it needs {} as well", isa_name(below)) : why_not;
+    const Flag avx_vnni[] = {{"avx_vnni", bit(leaf7_1.eax, 4)}};
+    const Flag avx512_vnni[] = {{"avx512_vnni", bit(leaf7.ecx, 11)}};
+    const Flag bf16[] = {{"avx512_bf16", bit(leaf7_1.eax, 5)}};
+    const struct {
+        Isa isa, base;  // what it is built on
+        std::string why_not;
+    } sets[] = {{Isa::avx2, Isa::portable, obstacle(avx2, (saved & kYmm) == kYmm, "ymm")},
+                {Isa::avx_vnni, Isa::avx2, obstacle(avx_vnni, true, "")},
+                {Isa::avx512, Isa::avx2, obstacle(avx512, (saved & kZmm) == kZmm, "zmm")},
+                {Isa::avx512_vnni, Isa::avx512, obstacle(avx512_vnni, true, "")},
+                {Isa::avx512_bf16, Isa::avx512_vnni, obstacle(bf16, true, "")}};
+    for (const auto& set : sets) {
+        std::string& why_not = flags.why_not[std::size_t(set.isa)];
+        why_not = set.why_not;
+        if (why_not.empty() && !flags.why_not[std::size_t(set.base)].empty())
+            why_not = fmt::format("it needs {} as well", isa_name(set.base));
+        if (why_not.empty()) flags.vectors = set.isa;
     }
-    flags.names_amx = bit(leaf7.edx, 24) && bit(leaf7.edx, 22);
+    flags.names_amx = bit(leaf7.edx, 22) && bit(leaf7.edx, 24) && bit(leaf7.edx, 25);
     flags.saves_tiles = (saved & kTiles) == kTiles;
     flags.shows_palette = flags.names_amx && palette_is_described(reader, last_leaf);
     return flags;
+}
+
+Isa best_vectors(const CpuFlags& flags, std::optional<Isa> cap) {
+    Isa best = Isa::portable;
+    for (const Isa isa : kIsas)
+        if (isa <= std::min(flags.vectors, cap.value_or(Isa::amx)) &&
+            flags.why_not[std::size_t(isa)].empty())
+            best = isa;
+    return best;
 }
 
 AmxAnswer probe_amx(const CpuReader& reader, const CpuFlags& flags) {
@@ -100,7 +114,7 @@ AmxAnswer probe_amx(const CpuReader& reader, const CpuFlags& flags) {
 std::optional<Isa> onednn_cap(const CpuFlags& flags, const AmxAnswer& amx, std::optional<Isa> cap) {
     const bool amx_is_safe = !flags.names_amx || (amx.usable && flags.shows_palette);
     if (amx_is_safe) return cap;
-    return std::min(flags.vectors, cap.value_or(Isa::amx));
+    return best_vectors(flags, cap);
 }
 
 std::optional<Isa> onednn_cap() {
@@ -117,7 +131,9 @@ std::string_view onednn_word(Isa isa) {
     switch (isa) {
         case Isa::portable: return "SSE41";
         case Isa::avx2: return "AVX2";
+        case Isa::avx_vnni: return "AVX2_VNNI";
         case Isa::avx512: return "AVX512_CORE";
+        case Isa::avx512_vnni: return "AVX512_CORE_VNNI";
         case Isa::avx512_bf16: return "AVX512_CORE_BF16";
         case Isa::amx: return "AVX512_CORE_AMX";
     }

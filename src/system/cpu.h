@@ -31,7 +31,7 @@ CpuReader this_processor();
 // What CPUID and XCR0 say; reading them is harmless and takes microseconds.
 struct CpuFlags {
     Isa vectors = Isa::portable;  // the best set but AMX
-    bool names_amx = false;       // leaf 7: tiles and their bfloat16 product
+    bool names_amx = false;       // leaf 7: tiles, their bfloat16 and their int8 product
     bool saves_tiles = false;     // XCR0
     // Leaf 0x1D describes palette 1, the only layout of tiles there is. Some virtual machines zero
     // it: tiles then work for code that loads palette 1 all the same, but not for oneDNN, which
@@ -40,6 +40,7 @@ struct CpuFlags {
     std::array<std::string, kIsas.size()> why_not;  // by Isa; empty for what there is, and for AMX
 };
 CpuFlags read_cpu_flags(const CpuReader& reader);
+Isa best_vectors(const CpuFlags& flags, std::optional<Isa> cap);  // without AMX
 
 struct AmxAnswer {
     bool usable = false;

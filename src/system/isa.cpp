@@ -13,8 +13,8 @@ namespace cait {
 
 namespace {
 
-constexpr std::array<std::string_view, kIsas.size()> kNames = {"portable", "avx2", "avx512",
-                                                               "avx512_bf16", "amx"};
+constexpr std::array<std::string_view, kIsas.size()> kNames = {
+    "portable", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16", "amx"};
 
 bool within_cap(Isa isa) {
     const std::optional<Isa> cap = isa_cap();
@@ -35,10 +35,13 @@ std::optional<Isa> parse_isa_cap(const char* value) {
     return kIsas[std::size_t(found - kNames.begin())];
 }
 
-std::string isa_note(Isa found, std::optional<Isa> cap) {
-    if (!cap || *cap <= found) return "";
+std::string isa_note(Isa found, Isa used, std::optional<Isa> cap) {
+    if (!cap || used == *cap) return "";
+    if (*cap < found)
+        return fmt::format("CAIT_ISA={}: this processor does not have it; using {}", isa_name(*cap),
+                           isa_name(used));
     return fmt::format("CAIT_ISA={}: this processor has {} at most; using {}", isa_name(*cap),
-                       isa_name(found), isa_name(found));
+                       isa_name(found), isa_name(used));
 }
 
 std::optional<Isa> isa_cap() {
@@ -51,10 +54,15 @@ Isa found_isa() {
     return kFound;
 }
 
-Isa used_isa() { return std::min(found_isa(), isa_cap().value_or(Isa::amx)); }
+Isa used_isa() {
+    static const Isa kUsed = has_amx() ? Isa::amx : best_vectors(cpu_flags(), isa_cap());
+    return kUsed;
+}
 
 // Without a cap there is nothing to say, and no reason to try AMX.
-std::string isa_note() { return isa_cap() ? isa_note(found_isa(), isa_cap()) : ""; }
+std::string isa_note() { return isa_cap() ? isa_note(found_isa(), used_isa(), isa_cap()) : ""; }
+
+bool processor_has(Isa isa) { return why_not(isa).empty(); }
 
 bool has_avx2() {
     static const bool kHas = cpu_flags().vectors >= Isa::avx2 && within_cap(Isa::avx2);

@@ -76,7 +76,10 @@ TileConfig full_tiles() {
 
 #if defined(__x86_64__)
 
-[[gnu::target("amx-tile,amx-bf16")]] bool tile_product_is_right() {
+namespace {
+
+// With the tiles configured.
+[[gnu::target("amx-tile,amx-bf16")]] bool bfloat16_product_is_right() {
     constexpr int kRows = 16, kDepth = 32, kColumns = 16;
     // c[i][j] = sum over 32 products of 2^(i / 4) and 3
     std::uint16_t a[kRows][kDepth];
@@ -86,19 +89,52 @@ TileConfig full_tiles() {
         for (int k = 0; k < kDepth; ++k) a[i][k] = std::uint16_t(0x3F80 + 0x80 * (i / 4));
     for (auto& row : b)
         for (std::uint16_t& value : row) value = 0x4040;
-    const TileConfig config = full_tiles();
-    _tile_loadconfig(&config);
     asm volatile("" ::: "memory");  // the loads below do not tell the compiler what they read
     _tile_zero(0);
     _tile_loadd(1, a, 64);
     _tile_loadd(2, b, 64);
     _tile_dpbf16ps(0, 1, 2);
     _tile_stored(0, c, 64);
-    _tile_release();
     asm volatile("" ::: "memory");
     bool right = true;
     for (int i = 0; i < kRows; ++i)
         for (const float value : c[i]) right = right && value == float(3 * kDepth * (1 << (i / 4)));
+    return right;
+}
+
+// Bytes up to 255 on the left and down to -128 on the right: what is signed shows.
+[[gnu::target("amx-tile,amx-int8")]] bool byte_product_is_right() {
+    constexpr int kRows = 16, kDepth = 64, kColumns = 16;
+    // c[i][j] = sum over 64 products of 255 - i and 8 j - 128
+    std::uint8_t a[kRows][kDepth];
+    std::int8_t b[kDepth / 4][kColumns * 4];
+    std::int32_t c[kRows][kColumns];
+    for (int i = 0; i < kRows; ++i)
+        for (std::uint8_t& value : a[i]) value = std::uint8_t(255 - i);
+    for (auto& row : b)
+        for (int j = 0; j < kColumns * 4; ++j) row[j] = std::int8_t(8 * (j / 4) - 128);
+    asm volatile("" ::: "memory");
+    _tile_zero(0);
+    _tile_loadd(1, a, 64);
+    _tile_loadd(2, b, 64);
+    _tile_dpbusd(0, 1, 2);
+    _tile_stored(0, c, 64);
+    asm volatile("" ::: "memory");
+    bool right = true;
+    for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kColumns; ++j)
+            right = right && c[i][j] == kDepth * (255 - i) * (8 * j - 128);
+    return right;
+}
+
+}  // namespace
+
+[[gnu::target("amx-tile")]] bool tile_product_is_right() {
+    const TileConfig config = full_tiles();
+    _tile_loadconfig(&config);
+    asm volatile("" ::: "memory");
+    const bool right = bfloat16_product_is_right() && byte_product_is_right();
+    _tile_release();
     return right;
 }
 

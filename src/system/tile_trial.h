@@ -27,8 +27,8 @@ struct alignas(64) TileConfig {
 // All 8 tiles as large as they get: 16 rows of 64 bytes.
 TileConfig full_tiles();
 
-// Multiplies two tiles of bfloat16 and checks the result. Traps where AMX does not work; the
-// process needs the kernel's permission.
+// Multiplies two tiles of bfloat16 and two of bytes and checks the results. Traps where AMX does
+// not work; the process needs the kernel's permission.
 bool tile_product_is_right();
 
 }  // namespace cait

@@ -119,7 +119,7 @@ TEST_F(TrainStart, WithoutValidationTheLastWeightsAreNamed) {
 TEST_F(TrainStart, TheInstructionSetDecidesOnThePrecision) {
     const Words words{"--set", "train.precision=auto", "--epochs", "1"};
     for (const Isa isa : kIsas) {
-        if (isa > found_isa()) break;
+        if (!processor_has(isa)) continue;
         const std::string name(isa_name(isa));
         const Variable cap("CAIT_ISA", name.c_str());
         const Finished run = cait(recipe(name, words));

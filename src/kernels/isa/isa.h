@@ -20,6 +20,8 @@ void multiply_amx(const ProductArgs& args);  // of the instruction sets that hav
 Index quad_bytes(Index rows, Index columns);
 void pack_quads(const PackSource& source, void* packed);
 void multiply_quads(const ProductArgs& args);
+void multiply_plain_byte_tiles(const ProductArgs& args);
+void multiply_amx_bytes(const ProductArgs& args);  // of those that have bfloat16 only
 
 void stage(const Rows& from, Index rows, Index columns, float scale, const MutableRows& to);
 void stage_transposed(const Rows& from, Index rows, Index columns, BFloat16* to);
@@ -57,5 +59,6 @@ void residual_backward(const float* dy, const float* branch, const float* scale,
 void roi_grid_backward(const RoiGridBackwardArgs& args);
 
 double multiply_adds(Index rounds, float* sink);
+double multiply_bytes(Index rounds, float* sink);
 
 }  // namespace cait::kernels::CAIT_KERNEL_ISA

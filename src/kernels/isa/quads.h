@@ -35,12 +35,21 @@ typedef std::uint8_t ByteVec __attribute__((vector_size(kWidth)));
 #endif
 }
 
+// Rows of the left-hand side as left_quad() reads them.
+struct LeftBlock {
+    const std::byte* data;
+    Index step;  // bytes from row to row
+};
+
 // Four bytes from 0 to 255 times four from -128 to 127, in every lane. Without vpdpbusd they are
 // multiplied as 16-bit numbers, those at even places and those at odd ones, in pairs whose sums fit
 // 32 bits. vpmaddubsw would be quicker and cut off sums beyond 16 bits.
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 
-constexpr Index kLeftBytes = 4;  // of a quad of the left-hand side, as left_quad() reads it
+// Rows of 32 columns that there are registers for: of 16, two for columns and one for a quad remain
+// beside 12 sums, which is as many as hide how long vpdpbusd takes.
+constexpr int kQuadRows = kWidth == 16 ? 8 : 6;
+constexpr Index kLeftBytes = 4;  // of a quad of the left-hand side
 typedef BitVec LeftQuad;
 typedef BitVec RightQuad;
 
@@ -51,11 +60,20 @@ typedef BitVec RightQuad;
 }
 [[gnu::always_inline]] inline RightQuad right_quad(BitVec quads) { return quads; }
 [[gnu::always_inline]] inline IntVec dot_quads(IntVec sums, LeftQuad a, RightQuad b) {
+#if defined(__AVX512F__)
     return IntVec(_mm512_dpbusd_epi32(__m512i(sums), __m512i(a), __m512i(b)));
+#else
+    return IntVec(_mm256_dpbusd_avx_epi32(__m256i(sums), __m256i(a), __m256i(b)));
+#endif
+}
+// In place.
+inline LeftBlock left_block(const std::uint8_t* a, Index a_ld, Index, Index, std::byte*) {
+    return {reinterpret_cast<const std::byte*>(a), a_ld};
 }
 
 #else
 
+constexpr int kQuadRows = kWidth == 16 ? 8 : 4;
 constexpr Index kLeftBytes = 8;
 struct LeftQuad {
     BitVec even, odd;
@@ -64,14 +82,19 @@ struct RightQuad {
     BitVec even, odd;
 };
 
-// One row of quads with their bytes as 16-bit numbers.
-inline void split_quads(const std::uint8_t* row, Index quads, std::byte* to) {
-    for (Index i = 0; i < quads; ++i) {
-        std::uint32_t quad;
-        std::memcpy(&quad, row + 4 * i, sizeof quad);
-        const std::uint32_t words[2] = {quad & 0x00FF00FFU, (quad >> 8) & 0x00FF00FFU};
-        std::memcpy(to + kLeftBytes * i, words, sizeof words);
-    }
+// With bytes as 16-bit numbers in `memory`, which has 4 * round_up(k, 32) bytes a row.
+inline LeftBlock left_block(const std::uint8_t* a, Index a_ld, Index rows, Index k,
+                            std::byte* memory) {
+    const Index quads = (k + 3) / 4;
+    std::byte* to = memory;
+    for (Index r = 0; r < rows; ++r)
+        for (Index i = 0; i < quads; ++i, to += kLeftBytes) {
+            std::uint32_t quad;
+            std::memcpy(&quad, a + r * a_ld + 4 * i, sizeof quad);
+            const std::uint32_t words[2] = {quad & 0x00FF00FFU, (quad >> 8) & 0x00FF00FFU};
+            std::memcpy(to, words, sizeof words);
+        }
+    return {memory, quads * kLeftBytes};
 }
 
 [[gnu::always_inline]] inline LeftQuad left_quad(const void* from) {
@@ -103,6 +126,45 @@ inline void split_quads(const std::uint8_t* row, Index quads, std::byte* to) {
 }
 
 #endif
+
+// ---- How a right-hand side is packed, see Layout::quads.
+
+constexpr Index kQuadPanel = 32;    // columns
+constexpr Index kQuadDepth = 64;    // of k in a step
+constexpr Index kHalfBytes = 1024;  // 16 columns of a step: a tile of AMX
+constexpr Index kSumBytes = kQuadPanel * 4;
+constexpr Index kQuadStep = kSumBytes + 2 * kHalfBytes;
+
+[[gnu::always_inline]] inline Index quad_panel_bytes(Index rows) {
+    return kSumBytes + round_up(rows, kQuadDepth) / kQuadDepth * kQuadStep;
+}
+
+// What the zeros of a left-hand side add to the sums of a panel over k of its rows, negative: the
+// sum of what each step starts with.
+inline void add_quad_starts(const std::byte* step, Index k, std::int32_t (&start)[kQuadPanel]) {
+    for (Index done = 0; done < k; done += kQuadDepth, step += kQuadStep)
+        for (Index c = 0; c < kQuadPanel; ++c) {
+            std::int32_t sums;
+            std::memcpy(&sums, step + c * 4, sizeof sums);
+            start[c] += sums;
+        }
+}
+
+// The sums of a row and some columns, up to a register of them, as values: put into or added to
+// `to`, which has `left` columns.
+[[gnu::always_inline]] inline void put_sums(IntVec sums, Vec scale, Index left, bool accumulate,
+                                            float* to) {
+    Vec result = rounded_here(__builtin_convertvector(sums, Vec) * scale);
+    if (left >= kWidth) {
+        if (accumulate) result += load(to);
+        store(to, result);
+    } else {
+        if (accumulate) result += load_part(to, left);
+        store_part(to, result, left);
+    }
+}
+
+// ---- Whole numbers of values
 
 [[gnu::always_inline]] inline Vec absolute(Vec x) { return from_bits(as_bits(x) & 0x7FFFFFFFU); }
 

@@ -10,8 +10,10 @@ namespace isa = CAIT_KERNEL_ISA;
 
 #if defined(__AVX512BF16__)
 constexpr auto kMultiplyTiles = isa::multiply_amx;
+constexpr auto kMultiplyByteTiles = isa::multiply_amx_bytes;
 #else
 constexpr auto kMultiplyTiles = isa::multiply_plain_tiles;
+constexpr auto kMultiplyByteTiles = isa::multiply_plain_byte_tiles;
 #endif
 
 constexpr KernelTable make_table(const char* name) {
@@ -25,6 +27,8 @@ constexpr KernelTable make_table(const char* name) {
                   isa::multiply_pairs},
         .tiles = {Format::bf16, Layout::tiles, isa::tile_bytes, isa::pack_tiles, kMultiplyTiles},
         .quads = {Format::s8, Layout::quads, isa::quad_bytes, isa::pack_quads, isa::multiply_quads},
+        .byte_tiles = {Format::s8, Layout::quads, isa::quad_bytes, isa::pack_quads,
+                       kMultiplyByteTiles},
         .stage = isa::stage,
         .stage_transposed = isa::stage_transposed,
         .gather_patches = isa::gather_patches,
@@ -47,6 +51,7 @@ constexpr KernelTable make_table(const char* name) {
                   isa::mix_heads_backward, isa::residual_backward, isa::roi_grid_backward},
         .width = isa::kWidth,
         .multiply_adds = isa::multiply_adds,
+        .multiply_bytes = isa::multiply_bytes,
     };
 }
 

@@ -44,6 +44,22 @@ public:
                     sums[m][n] += widened(a[m][k]) * widened(b[k / 2][2 * n + k % 2]);
         std::memcpy(tiles_[Sums], sums, kTileBytes);
     }
+    // sums [16, 16] += a [16, 64], from 0 to 255, · b, from -128 to 127 in quads along k:
+    // [16, 16, 4]; 32-bit whole numbers
+    template <int Sums, int A, int B>
+    void dot_bytes() {
+        std::int32_t sums[16][16];
+        std::uint8_t a[16][64];
+        std::int8_t b[16][64];
+        std::memcpy(sums, tiles_[Sums], kTileBytes);
+        std::memcpy(a, tiles_[A], kTileBytes);
+        std::memcpy(b, tiles_[B], kTileBytes);
+        for (int m = 0; m < 16; ++m)
+            for (int k = 0; k < 64; ++k)
+                for (int n = 0; n < 16; ++n)
+                    sums[m][n] += std::int32_t(a[m][k]) * std::int32_t(b[k / 4][4 * n + k % 4]);
+        std::memcpy(tiles_[Sums], sums, kTileBytes);
+    }
 
 private:
     static float widened(std::uint16_t half) {
@@ -90,6 +106,10 @@ public:
     template <int Sums, int A, int B>
     void dot() {
         asm volatile("tdpbf16ps %%tmm%c0, %%tmm%c1, %%tmm%c2" ::"i"(B), "i"(A), "i"(Sums));
+    }
+    template <int Sums, int A, int B>
+    void dot_bytes() {
+        asm volatile("tdpbusd %%tmm%c0, %%tmm%c1, %%tmm%c2" ::"i"(B), "i"(A), "i"(Sums));
     }
 };
 #endif

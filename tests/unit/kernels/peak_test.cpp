@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/dispatch.h"
@@ -27,10 +28,23 @@ TEST(Peak, EveryTableCountsTheMultiplyAddsThatItDoes) {
     }
 }
 
+TEST(Peak, EveryTableCountsTheBytesThatItMultiplies) {
+    for (const KernelTable* table : runnable_kernels()) {
+        float sink = 0.5F;
+        const double ten = table->multiply_bytes(10, &sink);
+        EXPECT_GT(ten, 0) << table->name;
+        EXPECT_EQ(sink, ten / 2) << table->name;  // ones times ones
+        EXPECT_EQ(table->multiply_bytes(1000, &sink), 100 * ten) << table->name;
+        EXPECT_EQ(sink, 50 * ten) << table->name;
+    }
+}
+
 TEST(Peak, EveryKindOfThisMachineIsMeasured) {
     const std::vector<PeakKind> kinds = peak_kinds();
     ASSERT_FALSE(kinds.empty());
     EXPECT_EQ(kinds.front().format, Format::f32);
+    EXPECT_TRUE(
+        std::ranges::any_of(kinds, [](const PeakKind& kind) { return kind.format == Format::s8; }));
     for (const PeakKind& kind : kinds) {
         EXPECT_LE(kind.isa, used_isa());
         const double rate = measure_peak(kind, kPeakThreads, 0.05);

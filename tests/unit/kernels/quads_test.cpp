@@ -2,6 +2,7 @@
 // bits, since sums of whole numbers know no order. And what becomes of rows that have no scale.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/operand.h"
 #include "kernels/packed_matrix.h"
+#include "system/isa.h"
 #include "unit/kernels/reference.h"
 
 namespace cait::kernels {
@@ -53,9 +55,38 @@ Floats plain_product(const Floats& x, const Floats& weight, Index m, Index n, In
     return y;
 }
 
-class Quads : public testing::TestWithParam<const KernelTable*> {
+// In registers and in tiles, of every table.
+struct ByteWay {
+    std::string name;
+    const KernelTable* table;
+    const ProductKernels* products;
+    std::string missing = "";  // why it cannot run here
+};
+
+std::vector<ByteWay> byte_ways() {
+    std::vector<ByteWay> ways;
+    for (const KernelTable* table : runnable_kernels()) {
+        const std::string name = table->name;
+        ways.push_back({name, table, &table->quads});
+        // The other tables' tiles are the same loops on tiles of plain memory.
+        const bool amx = name == "avx512_bf16";
+        ways.push_back(
+            {name + "_tiles", table, &table->byte_tiles,
+             amx && found_isa() < Isa::amx
+                 ? "this processor has no AMX; its loops ran on plain memory as portable_tiles"
+                 : ""});
+    }
+    return ways;
+}
+
+class Quads : public testing::TestWithParam<ByteWay> {
 protected:
-    const KernelTable& table_ = *GetParam();
+    void SetUp() override {
+        if (!GetParam().missing.empty()) GTEST_SKIP() << GetParam().missing;
+    }
+
+    const KernelTable& table_ = *GetParam().table;
+    const ProductKernels& products_ = *GetParam().products;
 
     Lhs lhs(const Floats& x, Index m, Index k, Buffer& memory) const {
         std::memset(memory.grow(lhs_bytes(Format::s8, m, k)), 0xFF,
@@ -65,21 +96,21 @@ protected:
         return lhs_of(to);
     }
     PackedView packed(const PackSource& source, Buffer& memory) const {
-        memory.grow(table_.quads.packed_bytes(source.rows, source.columns));
-        table_.quads.pack(source, memory.data());
+        memory.grow(products_.packed_bytes(source.rows, source.columns));
+        products_.pack(source, memory.data());
         return {memory.data(), Format::s8, Layout::quads, source.rows, source.columns};
     }
     Floats product(const Floats& x, const Floats& weight, Index m, Index n, Index k) {
         Buffer left, right;
         Floats y(std::size_t(m * n));
         const Epilogue plain{.out = rows_of(y.data(), n)};
-        table_.quads.multiply({.m = m,
-                               .n = n,
-                               .k = k,
-                               .a = lhs(x, m, k, left),
-                               .b = packed(forward_source(weight.data(), n, k), right),
-                               .epilogue = &plain,
-                               .scratch = scratch_.data()});
+        products_.multiply({.m = m,
+                            .n = n,
+                            .k = k,
+                            .a = lhs(x, m, k, left),
+                            .b = packed(forward_source(weight.data(), n, k), right),
+                            .epilogue = &plain,
+                            .scratch = scratch_.data()});
         return y;
     }
 
@@ -119,16 +150,16 @@ TEST_P(Quads, AccumulateOverPartsOfK) {
         for (Index r = 0; r < m; ++r)
             for (Index c = 0; c < width; ++c) part.push_back(x[std::size_t(r * k + begin + c)]);
         Buffer left;
-        table_.quads.multiply({.m = m,
-                               .n = n,
-                               .k = width,
-                               .a = lhs(part, m, width, left),
-                               .b = b,
-                               .k_begin = begin,
-                               .c = y.data(),
-                               .c_ld = n,
-                               .accumulate = begin > 0,
-                               .scratch = scratch_.data()});
+        products_.multiply({.m = m,
+                            .n = n,
+                            .k = width,
+                            .a = lhs(part, m, width, left),
+                            .b = b,
+                            .k_begin = begin,
+                            .c = y.data(),
+                            .c_ld = n,
+                            .accumulate = begin > 0,
+                            .scratch = scratch_.data()});
         for (Index r = 0; r < m; ++r) {
             const QuantizedRow a =
                 quantized(std::span(part).subspan(std::size_t(r * width), std::size_t(width)));
@@ -145,6 +176,50 @@ TEST_P(Quads, AccumulateOverPartsOfK) {
     EXPECT_EQ(y, expected);
 }
 
+// Rows that have no negative values start at 0, so that nothing is taken off the sums; a slice of
+// them that is read where it lies finds the scale behind the whole row.
+TEST_P(Quads, SlicesOfRowsFromZeroOnFindTheirScale) {
+    const Index m = 19, n = 41, k = 64 + 50;
+    Floats x = random_floats(m * k, 1);
+    for (float& v : x) v = std::abs(v);
+    const float greatest = *std::ranges::max_element(x);
+    const ByteRange range{.scale = greatest / 255, .inverse = 255 / greatest, .zero = 0};
+    Buffer left(lhs_bytes(Format::s8, m, k)), right;
+    const MutableRows rows{left.data(), Format::s8, lhs_ld(Format::s8, k)};
+    table_.quantize(x.data(), m, k, range, rows);
+    const Floats weight = random_floats(n * k, 2);
+    const PackedView b = packed(forward_source(weight.data(), n, k), right);
+    Floats y(std::size_t(m * n), -1), expected;
+    for (const Index begin : {Index{0}, Index{64}}) {
+        Lhs a = lhs_of(rows.from(0, begin));
+        a.zero = 0;
+        a.scale_at -= begin;
+        products_.multiply({.m = m,
+                            .n = n,
+                            .k = begin == 0 ? 64 : k - 64,
+                            .a = a,
+                            .b = b,
+                            .k_begin = begin,
+                            .c = y.data(),
+                            .c_ld = n,
+                            .accumulate = begin > 0,
+                            .scratch = scratch_.data()});
+    }
+    for (Index r = 0; r < m; ++r)
+        for (Index o = 0; o < n; ++o) {
+            const QuantizedRow w =
+                quantized(std::span(weight).subspan(std::size_t(o * k), std::size_t(k)));
+            int first = 0, second = 0;
+            for (Index i = 0; i < k; ++i) {
+                const auto number = int(std::lrintf(x[std::size_t(r * k + i)] * range.inverse));
+                (i < 64 ? first : second) += number * w.numbers[std::size_t(i)];
+            }
+            const float scale = range.scale * w.scale;
+            expected.push_back(float(first) * scale + float(second) * scale);
+        }
+    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], expected[i]) << i;
+}
+
 TEST_P(Quads, AnyOrderOfTheSourceIsPackedTheSame) {
     const Index n = 45, k = 77;
     const Floats weight = random_floats(n * k, 2);
@@ -156,7 +231,7 @@ TEST_P(Quads, AnyOrderOfTheSourceIsPackedTheSame) {
     const PackedView a = packed(forward_source(weight.data(), n, k), one);
     const PackedView b = packed(
         {.data = turned.data(), .rows = k, .columns = n, .row_step = n, .column_step = 1}, other);
-    EXPECT_EQ(std::memcmp(a.data, b.data, std::size_t(table_.quads.packed_bytes(k, n))), 0);
+    EXPECT_EQ(std::memcmp(a.data, b.data, std::size_t(products_.packed_bytes(k, n))), 0);
 }
 
 // LayerNorm writes what staging its result would: at most a rounding apart.
@@ -210,8 +285,8 @@ TEST_P(Quads, WhatIsNotFiniteIsSeen) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Quads, testing::ValuesIn(runnable_kernels()),
-                         [](const auto& i) { return std::string(i.param->name); });
+INSTANTIATE_TEST_SUITE_P(Kernels, Quads, testing::ValuesIn(byte_ways()),
+                         [](const auto& i) { return i.param.name; });
 
 }  // namespace
 }  // namespace cait::kernels

@@ -28,15 +28,25 @@ TEST(Isa, NonsenseIsAUsageErrorThatNamesTheWords) {
 }
 
 TEST(Isa, AskingForMoreThanThereIsIsSaid) {
-    EXPECT_EQ(isa_note(Isa::avx2, Isa::amx),
+    EXPECT_EQ(isa_note(Isa::avx2, Isa::avx2, Isa::amx),
               "CAIT_ISA=amx: this processor has avx2 at most; using avx2");
-    EXPECT_EQ(isa_note(Isa::avx2, Isa::avx2), "");
-    EXPECT_EQ(isa_note(Isa::amx, Isa::portable), "");
-    EXPECT_EQ(isa_note(Isa::portable, std::nullopt), "");
+    EXPECT_EQ(isa_note(Isa::avx2, Isa::avx2, Isa::avx2), "");
+    EXPECT_EQ(isa_note(Isa::amx, Isa::portable, Isa::portable), "");
+    EXPECT_EQ(isa_note(Isa::portable, Isa::portable, std::nullopt), "");
+}
+
+// A set that a better processor lacks.
+TEST(Isa, AskingForWhatIsMissingInBetweenIsSaid) {
+    EXPECT_EQ(isa_note(Isa::avx512_vnni, Isa::avx2, Isa::avx_vnni),
+              "CAIT_ISA=avx_vnni: this processor does not have it; using avx2");
 }
 
 TEST(Isa, WhatIsUsedIsWhatThereIsWithinTheCap) {
-    EXPECT_EQ(used_isa(), std::min(found_isa(), isa_cap().value_or(Isa::amx)));
+    for (const Isa isa : kIsas)
+        if (isa > used_isa() && isa <= isa_cap().value_or(Isa::amx))
+            EXPECT_FALSE(processor_has(isa)) << isa_name(isa);
+    EXPECT_TRUE(processor_has(used_isa()));
+    EXPECT_LE(used_isa(), isa_cap().value_or(Isa::amx));
     EXPECT_EQ(has_avx2(), used_isa() >= Isa::avx2);
     EXPECT_EQ(has_avx512(), used_isa() >= Isa::avx512);
     EXPECT_EQ(has_avx512_bf16(), used_isa() >= Isa::avx512_bf16);

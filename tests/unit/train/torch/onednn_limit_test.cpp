@@ -21,7 +21,9 @@ dnnl::cpu_isa most_for(Isa isa) {
     switch (isa) {
         case Isa::portable: return dnnl::cpu_isa::sse41;
         case Isa::avx2: return dnnl::cpu_isa::avx2;
+        case Isa::avx_vnni: return dnnl::cpu_isa::avx2_vnni;
         case Isa::avx512: return dnnl::cpu_isa::avx512_core;
+        case Isa::avx512_vnni: return dnnl::cpu_isa::avx512_core_vnni;
         case Isa::avx512_bf16: return dnnl::cpu_isa::avx512_core_bf16;
         case Isa::amx: return dnnl::cpu_isa::avx512_core_amx;
     }
