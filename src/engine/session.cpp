@@ -15,6 +15,7 @@
 #include "system/cpu_limit.h"
 #include "system/file_guard.h"
 #include "system/memory_budget.h"
+#include "system/own_memory.h"
 
 namespace cait {
 
@@ -162,9 +163,12 @@ struct Session::State {
         auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted),
                                                    model.stored_weights(), how, store, pool);
         store->save();
-        // Weights that were packed are read no more.
+        // Weights that were packed are read no more. Floats that were made of a file's numbers on
+        // the way are freed, but leave holes among smaller pieces, as much as the weights together.
+        bool from_file = false;
         for (const auto& [name, tensor] : model.stored_weights())
-            release_mapped_pages({tensor.bytes(), tensor.byte_size()});
+            from_file |= release_mapped_pages({tensor.bytes(), tensor.byte_size()});
+        if (from_file) give_back_freed_memory();
         return plan;
     }
 };

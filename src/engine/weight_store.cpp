@@ -7,6 +7,7 @@
 #include "base/content_hash.h"
 #include "cait/error.h"
 #include "kernels/dispatch.h"
+#include "system/file_guard.h"
 
 namespace cait::engine {
 
@@ -62,7 +63,9 @@ kernels::PackedView WeightStore::packed(const std::string& name, const Tensor& w
     const kernels::PackSource from = source();
     std::byte* memory =
         memory_.take(kernels::products(format).packed_bytes(from.rows, from.columns));
-    return matrices_[known] = kernels::pack_into(from, format, memory, threads);
+    const kernels::PackedView made = kernels::pack_into(from, format, memory, threads);
+    release_mapped_pages({weight.bytes(), weight.byte_size()});  // one matrix at a time is resident
+    return matrices_[known] = made;
 }
 
 WeightStore::WeightStore(std::filesystem::path cache) : cache_(std::move(cache)) {

@@ -142,13 +142,14 @@ void forgive_changed_files() {
     any_changed = false;
 }
 
-void release_mapped_pages(std::span<const std::byte> bytes) {
+bool release_mapped_pages(std::span<const std::byte> bytes) {
     const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()), end = begin + bytes.size();
     const Slot* slot = slot_at(begin);
-    if (slot == nullptr || end > slot->end) return;
+    if (slot == nullptr || end > slot->end) return false;
     const auto page = std::uintptr_t(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
     if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    return true;
 }
 
 GuardedRange::GuardedRange(std::span<const std::byte> bytes, const std::filesystem::path& path,

@@ -34,8 +34,8 @@ void recheck_mapped_files();
 void forgive_changed_files();
 
 // Gives back the pages of a part of a mapped file; who reads it again gets the same from the file.
-// Memory that is no mapped file is left alone.
-void release_mapped_pages(std::span<const std::byte> bytes);
+// Memory that is no mapped file is left alone, and false is returned.
+bool release_mapped_pages(std::span<const std::byte> bytes);
 
 // A mapped range as the guard knows it, from MappedFile.
 class GuardedRange {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cait/model.h"
@@ -70,16 +71,38 @@ TEST(Bench, ImagesPerSecondCountTheBatch) {
 }
 
 // Weights are packed and their file's pages given back; what else there is stays small.
+void expect_little_beside_weights(const std::string& weights, const std::string& precision) {
+    SCOPED_TRACE(weights + " in " + precision);
+    const Finished run =
+        cait({"bench", weights, "--precision", precision, "--batch", "8", "--runs", "2", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto one = nlohmann::json::parse(run.out).at(0);
+    EXPECT_LE(one.at("resident_mib").get<double>(), one.at("weights_mib").get<double>() + 61)
+        << run.out;  // 64 MB
+}
+
 TEST(Bench, SteadyMemoryIsThePackedWeightsAndLittleMore) {
     if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
     const TemporaryFolder folder;
     const std::string weights = (folder / "xxs.safetensors").string();
     Model::create("cait_xxs24_224").save(weights);
-    const Finished run = cait({"bench", weights, "--batch", "8", "--runs", "2", "--json"});
-    ASSERT_EQ(run.status, 0) << run.err;
-    const auto one = nlohmann::json::parse(run.out).at(0);
-    EXPECT_LE(one.at("resident_mib").get<double>(), one.at("weights_mib").get<double>() + 61)
-        << run.out;  // 64 MB
+    for (const char* precision : {"fp32", "bf16", "int8"})
+        expect_little_beside_weights(weights, precision);
+}
+
+// Of numbers with scales floats are made to be packed, of convolutions with their norms whole sets.
+TEST(Bench, SteadyMemoryOfAnInt8FileIsItsPackedWeightsAndLittleMore) {
+    if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
+    const TemporaryFolder folder;
+    const std::string weights = (folder / "model.safetensors").string(),
+                      rounded = (folder / "int8.safetensors").string();
+    for (const char* name : {"cait_xxs24_224", "resnet50"}) {
+        Model::create(name).save(weights);
+        ASSERT_EQ(cait({"quantize", weights, rounded}).status, 0);
+        EXPECT_LT(double(std::filesystem::file_size(rounded)),
+                  0.3 * double(std::filesystem::file_size(weights)));
+        expect_little_beside_weights(rounded, "int8");
+    }
 }
 
 TEST(Bench, TellsWhereTheTimeGoes) {
