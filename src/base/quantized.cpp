@@ -57,7 +57,11 @@ QuantizedTensor quantize_rows(const Tensor& floats) {
     for (std::int64_t r = 0; r < rows; ++r) {
         const std::span<const float> row = values.subspan(std::size_t(r) * width, width);
         float greatest = 0;
-        for (const float value : row) greatest = std::max(greatest, std::fabs(value));
+        for (const float value : row) {
+            if (!std::isfinite(value))
+                throw Error(fmt::format("row {}: expected finite numbers, found {}", r, value));
+            greatest = std::max(greatest, std::fabs(value));
+        }
         const bool zero = !(greatest > kLeast);
         const float limit = zero ? kMostNumber : best_limit(row, greatest);
         result.scales.mutable_floats()[std::size_t(r)] = limit / kMostNumber;

@@ -31,11 +31,13 @@ Tensor smaller_floats(const Tensor& tensor) {
 WeightMap rounded_weights(const WeightMap& floats, const std::vector<std::string>& names) {
     WeightMap rounded;
     for (const auto& [name, tensor] : floats) rounded[name] = smaller_floats(tensor);
-    for (const std::string& name : names) {
-        QuantizedTensor one = quantize_rows(floats.at(name));
-        rounded[name] = std::move(one.values);
-        rounded[scale_name(name)] = std::move(one.scales);
-    }
+    for (const std::string& name : names) try {
+            QuantizedTensor one = quantize_rows(floats.at(name));
+            rounded[name] = std::move(one.values);
+            rounded[scale_name(name)] = std::move(one.scales);
+        } catch (const Error& error) {
+            throw Error(fmt::format("tensor '{}': {}", name, error.what()));
+        }
     return rounded;
 }
 

@@ -274,7 +274,7 @@ Model Model::at_size(ImageSize size) const {
     for (const auto& [name, tensor] : weights_) file.tensors.push_back({name, tensor});
     Matched matched = match_weights(file, spec_->name, expected_tensors(record(*model.spec_)), {},
                                     {.allow_non_finite = true});
-    model.weights_ = std::move(matched.tensors);
+    model.set_weights(std::move(matched.tensors));
     return model;
 }
 

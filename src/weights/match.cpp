@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -150,11 +151,11 @@ private:
         if (const auto scales = scales_.find(&found); scales != scales_.end())
             return place_int8(wanted, found, *scales->second);
         if (wanted.kind == ExpectedTensor::Kind::position) {
-            place_fitted(wanted, fit_position(wanted, found, file_.metadata));
+            place_fitted(wanted, found, fit_position(wanted, found, file_.metadata));
         } else if (wanted.kind == ExpectedTensor::Kind::patch_mixing) {
-            place_fitted(wanted, fit_patch_mixing(wanted, found, file_.metadata));
+            place_fitted(wanted, found, fit_patch_mixing(wanted, found, file_.metadata));
         } else if (same_but_ones(wanted.shape, found.shape())) {
-            keep(wanted, convert(found, DType::f32));
+            keep(wanted, convert(found, DType::f32), &found);
         } else if (wanted.kind == ExpectedTensor::Kind::class_axis0 &&
                    other_class_count(wanted, found.shape())) {
             replace(wanted, wanted.name, *wanted.classes_of(found.shape()[0]),
@@ -242,22 +243,33 @@ private:
             misfits_.wrong_shape.push_back(std::move(text));
     }
 
-    void place_fitted(const ExpectedTensor& wanted, const GridFit& fit) {
+    void place_fitted(const ExpectedTensor& wanted, const Tensor& found, const GridFit& fit) {
         if (!fit.problem.empty()) {
             misfits_.wrong_shape.push_back(wanted.name + " " + fit.problem);
             return;
         }
         if (!fit.note.empty()) note(fit.note);
-        keep(wanted, fit.tensor);
+        keep(wanted, fit.tensor, &found);
     }
 
-    void keep(const ExpectedTensor& wanted, const Tensor& tensor) {
+    // Half floats of a file with int8 weights stay what they are, so that the model is saved as
+    // small as it was; not those that had to be adapted.
+    bool stays_half(const Tensor& tensor, const Tensor& found) const {
+        if (scales_.empty() || found.dtype() != DType::f16 || tensor.count() != found.count())
+            return false;
+        const Tensor half = convert(tensor, DType::f16);
+        return std::memcmp(half.bytes(), found.bytes(), half.byte_size()) == 0;
+    }
+
+    // `tensor`, float32, is what was made of `found` where that is of any use.
+    void keep(const ExpectedTensor& wanted, const Tensor& tensor, const Tensor* found = nullptr) {
         if (!options_.allow_non_finite)
             if (const auto bad = first_non_finite(tensor))
                 throw Error(fmt::format("{}: tensor '{}': {} at {}, expected finite numbers",
                                         file_name_, wanted.name, bad->value,
                                         index_text(tensor.shape(), bad->index)));
-        result_.tensors.insert_or_assign(wanted.name, tensor.reshaped(wanted.shape));
+        const Tensor& kept = found != nullptr && stays_half(tensor, *found) ? *found : tensor;
+        result_.tensors.insert_or_assign(wanted.name, kept.reshaped(wanted.shape));
     }
 
     // A head's weight and bias give the same note.

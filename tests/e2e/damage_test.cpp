@@ -99,7 +99,8 @@ TEST_F(Damage, InputsThatOverflowGiveNoAnswer) {
                     more);
     };
     EXPECT_EQ(forward(100).status, 0);
-    for (const Words& more : {Words{}, Words{"--precision", "bf16"}, Words{"--tap", "features"}}) {
+    for (const Words& more : {Words{}, Words{"--precision", "bf16"}, Words{"--precision", "int8"},
+                              Words{"--tap", "features"}}) {
         expect_refused(forward(3e38F, more), 1,
                        {path("x.npy") + ": image 1: output", "expected finite values",
                         "the input's values reach 3e+38"});

@@ -73,6 +73,22 @@ TEST_F(QuantizeFile, RunsWhereverModelsRun) {
     EXPECT_EQ(cait({"bench", file, "--precision", "int8", "--seconds", "0.05"}).status, 0);
 }
 
+// Of 25 images one: 4 %.
+TEST_F(QuantizeFile, LeavesOutAFewBrokenImagesWhereThatIsAsked) {
+    write("set/class1/zz.png", "no image");
+    const Finished refused = cait(words({"--calibrate", set()}));
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, HasSubstr("zz.png"));
+    EXPECT_FALSE(std::filesystem::exists(path("int8.safetensors")));
+    const Finished run = cait(words({"--calibrate", set(), "--skip-bad", "--json"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto json = nlohmann::json::parse(run.out);
+    EXPECT_EQ(json["images"], 24);
+    EXPECT_EQ(json["compared"]["images"], 24);
+    for (const char* name : {"a", "b"}) write("set/class2/" + std::string(name) + ".png", "no");
+    EXPECT_EQ(cait(words({"--calibrate", set(), "--skip-bad"})).status, 1);
+}
+
 TEST_F(QuantizeFile, RefusesWhatMakesNoSense) {
     const auto expect_usage = [&](const Words& more, const std::string& text) {
         const Finished run = cait(words(more));

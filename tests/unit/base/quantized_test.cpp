@@ -52,6 +52,16 @@ TEST(Quantized, ClipsWhereThatLosesLess) {
     EXPECT_LT(clipped, plain);
 }
 
+TEST(Quantized, WhatIsNotFiniteIsAnError) {
+    for (const float bad :
+         {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+          std::numeric_limits<float>::quiet_NaN()}) {
+        const Tensor rows = Tensor::of({2, 2}, std::vector<float>{1, 2, bad, 3});
+        EXPECT_THAT([&] { quantize_rows(rows); },
+                    testing::ThrowsMessage<Error>(HasSubstr("row 1: expected finite numbers")));
+    }
+}
+
 TEST(Quantized, SaysWhatIsWrongWithScales) {
     const auto fault = [](std::vector<float> scales, std::int64_t rows) {
         const std::int64_t count = std::int64_t(scales.size());

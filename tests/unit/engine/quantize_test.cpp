@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -66,6 +67,37 @@ TEST_F(Quantize, AStoredModelAnswersAsTheOneThatIsRoundedAtLoad) {
     EXPECT_EQ(loaded.quantized(), stored.quantized());
     EXPECT_TRUE(std::ranges::equal(logits(stored, Precision::int8, images).floats(),
                                    logits(loaded, Precision::int8, images).floats()));
+}
+
+// The head is half floats in the file; opened and saved, every tensor is what it was.
+TEST_F(Quantize, AStoredModelIsSavedAgainAsItWas) {
+    const Model model = subject({{"classes", "100"}});
+    quantize(model).model.save(path("a.safetensors"));
+    const Model loaded = Model::load(path("a.safetensors"));
+    EXPECT_EQ(loaded.stored_weights().at("head.weight").dtype(), DType::f16);
+    EXPECT_EQ(loaded.weights().at("head.weight").dtype(), DType::f32);
+    loaded.save(path("b.safetensors"));
+    std::map<std::string, Tensor> before;
+    for (const NamedTensor& one : open_weights(path("a.safetensors")).tensors)
+        before.emplace(one.name, one.tensor);
+    const WeightFile again = open_weights(path("b.safetensors"));
+    EXPECT_EQ(again.tensors.size(), before.size());
+    for (const NamedTensor& one : again.tensors) {
+        const Tensor& was = before.at(one.name);
+        EXPECT_EQ(one.tensor.dtype(), was.dtype()) << one.name;
+        EXPECT_EQ(one.tensor.shape(), was.shape()) << one.name;
+        EXPECT_EQ(std::memcmp(one.tensor.bytes(), was.bytes(), was.byte_size()), 0) << one.name;
+    }
+}
+
+// What belongs to positions is adapted, in what is stored and in its floats.
+TEST_F(Quantize, AStoredModelCanBeOfAnotherSize) {
+    const Model stored = quantize(subject()).model;
+    EXPECT_EQ(stored.weights().at("pos_embed").shape(), (Shape{1, 16, 64}));
+    const Model larger = stored.at_size({48, 48});
+    EXPECT_EQ(larger.quantized(), stored.quantized());
+    EXPECT_EQ(larger.weights().at("pos_embed").shape(), (Shape{1, 36, 64}));
+    EXPECT_EQ(larger.stored_weights().at("pos_embed").shape(), (Shape{1, 36, 64}));
 }
 
 TEST_F(Quantize, EveryMatrixOfABlockIsInt8AndNothingElse) {
@@ -199,6 +231,55 @@ TEST_F(Quantize, BadFilesAreNamed) {
                 AllOf(HasSubstr(scales), HasSubstr("expected shape [256], found [3]")));
     EXPECT_THAT(load_with([&](WeightFile& file) { file.metadata["cait.quantized"] = "{"; }),
                 HasSubstr("cait.quantized"));
+}
+
+TEST_F(Quantize, WeightsThatAreNotFiniteAreNamed) {
+    const Model model = subject();
+    WeightMap weights = model.weights();
+    const std::string name = "blocks.1.mlp.fc1.weight";
+    Tensor broken = Tensor::of(weights.at(name).shape(), weights.at(name).floats());
+    broken.mutable_floats()[64 * 5 + 1] = std::numeric_limits<float>::infinity();
+    weights[name] = broken;
+    EXPECT_THAT(error_of([&] { quantize(model.with_weights(weights)); }),
+                AllOf(HasSubstr(name), HasSubstr("row 5: expected finite numbers, found inf")));
+}
+
+// Of weights and of an image: they have no largest value to divide by.
+TEST_F(Quantize, RowsOfZerosAreDefined) {
+    const Model plain = subject();
+    WeightMap weights = plain.weights();
+    const auto zeros_in = [&](const std::string& name, std::size_t begin, std::size_t count) {
+        Tensor tensor = Tensor::of(weights.at(name).shape(), weights.at(name).floats());
+        std::ranges::fill(tensor.mutable_floats().subspan(begin, count), 0.0F);
+        weights[name] = tensor;
+    };
+    zeros_in("blocks.1.mlp.fc1.weight", 3 * 64, 64);
+    zeros_in("blocks.2.attn.proj.weight", 0, 64 * 64);
+    for (const char* name : {"blocks.0.norm1.weight", "blocks.0.norm1.bias"})
+        zeros_in(name, 0, 64);  // its rows are zeros for every image
+    const Model model = plain.with_weights(weights);
+    Tensor images = test::random_images(model.spec(), 2);
+    std::ranges::fill(images.mutable_floats().first(std::size_t(images.count() / 2)), 0.0F);
+    const Model stored = quantize(model).model;
+    const Tensor expected = logits(model, Precision::fp32, images);
+    for (const Model& one : {model, stored}) {
+        const Tensor found = logits(one, Precision::int8, images);
+        EXPECT_TRUE(std::ranges::all_of(found.floats(), [](float v) { return std::isfinite(v); }));
+        EXPECT_GT(decibels(expected, found), 15);
+    }
+}
+
+// Overflow inside, not in the input: no whole number hides it.
+TEST_F(Quantize, ValuesThatOverflowInsideAreSeen) {
+    const Model plain = subject();
+    WeightMap weights = plain.weights();
+    const std::string name = "blocks.3.norm1.weight";
+    Tensor gain = Tensor::of(weights.at(name).shape(), weights.at(name).floats());
+    std::ranges::fill(gain.mutable_floats(), std::numeric_limits<float>::max());
+    weights[name] = gain;
+    const Model model = plain.with_weights(weights);
+    const Tensor found = logits(model, Precision::int8, test::random_images(model.spec(), 2));
+    for (const float value : found.floats()) EXPECT_FALSE(std::isfinite(value));
 }
 
 TEST_F(Quantize, BecomesFloatsForOthers) {
