@@ -43,7 +43,8 @@ TEST_F(IsaForward, LowerSetsGiveTheSameLogits) {
 // Sets that only multiply bytes otherwise: sums of whole numbers are the same by any instruction.
 // Where the processor lacks one, the set before it is used twice.
 TEST_F(IsaForward, ProductsOfBytesHaveTheSameBitsByAnyInstruction) {
-    for (const auto& [plain, dot] : {std::pair("avx2", "avx_vnni"), {"avx512", "avx512_vnni"}}) {
+    for (const auto& [plain, dot] :
+         {std::pair("avx2", "avx_vnni"), std::pair("avx512", "avx512_vnni")}) {
         ASSERT_EQ(forward(plain, {"--precision", "int8"}).status, 0);
         const Tensor expected = read_npy(path("y.npy"));
         const Finished run = forward(dot, {"--precision", "int8"});
