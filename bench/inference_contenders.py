@@ -31,10 +31,10 @@ SETTINGS = {
         "OpenVINO": {f"{hint}, {preset}, {floats}": f"nncf-{preset}" for hint, preset, floats in
                      itertools.product(HINTS, ("plain", "transformer"), ("fp32", "bf16"))},
         "ONNX Runtime": {f"{kind}, {threads}": kind for kind, threads in
-                         itertools.product(("static", "static-products", "dynamic"), THREADS)},
+                         itertools.product(("static", "static-weights", "dynamic"), THREADS)},
     },
 }
-MADE_FROM_ONNX = ("nncf-plain", "nncf-transformer", "static", "static-products", "dynamic")
+MADE_FROM_ONNX = ("nncf-plain", "nncf-transformer", "static", "static-weights", "dynamic")
 TOLERANCE = {"fp32": 1e-3, "bf16": 0.25}  # of how far the images' logits lie apart
 # Whole numbers of a byte move the logits of random weights further; broken ones have no likeness.
 LEAST_COSINE = 0.9

@@ -49,14 +49,35 @@ def write_onnxruntime(options: argparse.Namespace, onnx: Path, images: np.ndarra
     quant_pre_process(str(onnx), str(folded), skip_symbolic_shape=True)
     result = int8_file(options, options.what)
     if options.what == "dynamic":
+        forget_shapes(folded)
         quantize_dynamic(folded, result, op_types_to_quantize=["MatMul", "Gemm"],
                          per_channel=True, weight_type=QuantType.QInt8)
     else:
         quantize_static(folded, result, Reader(input_name(folded)), quant_format=QuantFormat.QDQ,
-                        op_types_to_quantize=PRODUCTS if options.what == "static-products" else
-                        None, per_channel=True, activation_type=QuantType.QUInt8,
-                        weight_type=QuantType.QInt8)
+                        per_channel=True, activation_type=QuantType.QUInt8,
+                        weight_type=QuantType.QInt8,
+                        **(weights_alone(folded) if options.what == "static-weights" else {}))
     folded.unlink()
+
+
+def weights_alone(onnx: Path) -> dict:
+    """Products of two activations, as attention has them, stay floats; so do results of the others,
+    but for those of convolutions, which are quantised whole or not at all."""
+    from onnx import load
+    graph = load(onnx, load_external_data=False).graph
+    constants = {tensor.name for tensor in graph.initializer}
+    return {"op_types_to_quantize": PRODUCTS,
+            "nodes_to_exclude": [node.name for node in graph.node
+                                 if node.op_type == "MatMul" and not constants & {*node.input}],
+            "extra_options": {"OpTypesToExcludeOutputQuantization": ["MatMul", "Gemm"]}}
+
+
+def forget_shapes(onnx: Path) -> None:
+    """The tool turns Gemm into MatMul and its weights round, and then finds their old shapes wrong."""
+    from onnx import load, save
+    model = load(onnx)
+    del model.graph.value_info[:]
+    save(model, onnx)
 
 
 def input_name(onnx: Path) -> str:
@@ -65,4 +86,4 @@ def input_name(onnx: Path) -> str:
 
 
 WRITERS = {"nncf-plain": write_nncf, "nncf-transformer": write_nncf, "static": write_onnxruntime,
-           "static-products": write_onnxruntime, "dynamic": write_onnxruntime}
+           "static-weights": write_onnxruntime, "dynamic": write_onnxruntime}
