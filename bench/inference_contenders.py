@@ -36,8 +36,9 @@ SETTINGS = {
 }
 MADE_FROM_ONNX = ("nncf-plain", "nncf-transformer", "static", "static-weights", "dynamic")
 TOLERANCE = {"fp32": 1e-3, "bf16": 0.25}  # of how far the images' logits lie apart
-# Whole numbers of a byte move the logits of random weights further; broken ones have no likeness.
-LEAST_COSINE = 0.9
+# Whole numbers of a byte move logits further, and random weights make more of it from layer to
+# layer than trained ones: all engines come to 0.7 to 0.8 for ResNet-50. Broken ones have none.
+LEAST_COSINE = 0.5
 PATIENCE = 300  # seconds for a peer to load or to answer on a busy machine
 PAUSE = 0.3  # seconds, so that threads that still spin after their turn fall asleep
 
