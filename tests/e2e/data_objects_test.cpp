@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "e2e/command.h"
@@ -102,6 +103,34 @@ TEST_F(DataObjects, PreviewDrawsThem) {
     EXPECT_EQ(varied.status, 0) << varied.err;
     EXPECT_THAT(varied.out, HasSubstr("4 tiles of 2 images at 64x64"));
     EXPECT_GT(coloured(), 100U);
+}
+
+// What is inside a mask is tinted, not only the outline of the box.
+TEST_F(DataObjects, PreviewTintsMasks) {
+    data_test::put(folder_ / "black.png", data_test::png(Image::blank(64, 64, 3)));
+    const std::string box = R"("bbox": [8, 8, 48, 48], "area": 2304, "iscrowd": 0)";
+    data_test::put(folder_ / "masks.json",
+                   R"({"images": [{"id": 1, "file_name": "black.png", "width": 64, "height": 64}],
+                       "categories": [{"id": 1, "name": "cell"}],
+                       "annotations": [{"id": 1, "image_id": 1, "category_id": 1, )" +
+                       box + R"(, "segmentation": [[8, 8, 56, 8, 56, 56, 8, 56]]}]})");
+    const std::string sheet = path("masks.png");
+    const Finished drawn =
+        run({"preview", "coco:" + path("masks.json") + "?images=" + folder_.string(), "--set",
+             "model.image_size=64", "--set", "augment.crop_first=0", "--count", "2", "--columns",
+             "2", "--output", sheet});
+    ASSERT_EQ(drawn.status, 0) << drawn.err;
+    const Image image = read_image(sheet);
+    // Left the image as it is, right a variant, which may be enlarged or mirrored.
+    std::array<std::size_t, 2> tinted{};
+    for (std::int64_t y = 0; y < image.height; ++y)
+        for (std::int64_t x = 0; x < image.width; ++x) {
+            const std::uint8_t* pixel = &image.pixels[std::size_t((y * image.width + x) * 3)];
+            if (std::abs(pixel[0] - pixel[1]) + std::abs(pixel[1] - pixel[2]) > 40)
+                ++tinted[2 * x < image.width ? 0 : 1];
+        }
+    EXPECT_GT(tinted[0], 1000U);  // of the 2,304; an outline has some 200
+    EXPECT_GT(tinted[1], 1000U);
 }
 
 }  // namespace

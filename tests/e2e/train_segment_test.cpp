@@ -161,5 +161,21 @@ TEST_F(TrainSegment, WhatMixesImagesIsRefused) {
     }
 }
 
+// As for classes of images: fixed from the start, and not those that the run would have made.
+TEST_F(TrainSegment, ScalesOfAnEarlierRunAreKept) {
+    const Words model{"model.name=cait_xxs24_224", "model.class_layers=1"};
+    ASSERT_NO_FATAL_FAILURE(train(segment("first", 2, model)));
+    ASSERT_NO_FATAL_FAILURE(train(
+        segment("again", 2, model + Words{"model.scales=" + path("first/last.safetensors")})));
+    const Model first = last("first"), again = last("again");
+    std::size_t scales = 0;
+    for (const auto& [name, tensor] : again.weights()) {
+        if (name.find("gamma") == std::string::npos) continue;
+        ++scales;
+        EXPECT_TRUE(std::ranges::equal(tensor.floats(), first.weights().at(name).floats())) << name;
+    }
+    EXPECT_GE(scales, 4U);  // two in each of two blocks
+}
+
 }  // namespace
 }  // namespace cait::e2e

@@ -146,7 +146,7 @@ TEST(Cpu, EverySetNeedsAllItsFlagsAndTheOneBelow) {
                                     std::pair(30, "avx512bw"), std::pair(31, "avx512vl")}) {
         machine = {};
         machine.leaves[{7, 0}].ebx &= ~one(bit);
-        EXPECT_EQ(machine.flags().vectors, Isa::avx2);
+        EXPECT_EQ(machine.flags().vectors, Isa::avx_vnni);
         EXPECT_THAT(machine.why_not(Isa::avx512), HasSubstr(name));
         EXPECT_THAT(machine.why_not(Isa::avx512_vnni), HasSubstr("needs avx512"));
     }
@@ -180,7 +180,7 @@ TEST(Cpu, ProductsOfBytesOfTwoWidthsAreApart) {
 TEST(Cpu, RegistersThatTheSystemDoesNotSaveAreNotUsed) {
     FakeMachine machine;
     machine.xcr0 = 0b111;
-    EXPECT_EQ(machine.flags().vectors, Isa::avx2);
+    EXPECT_EQ(machine.flags().vectors, Isa::avx_vnni);
     EXPECT_THAT(machine.why_not(Isa::avx512), HasSubstr("zmm"));
     machine.xcr0 = 0b011;
     EXPECT_EQ(machine.flags().vectors, Isa::portable);
