@@ -105,9 +105,13 @@ std::vector<ReportFact> facts_of(const AnalyzeArguments& arguments,
     std::vector<ReportFact> facts;
     for (const AnalysedModel& one : subjects) {
         const ModelInfo info = one.model.info();
-        facts.push_back({one.name, fmt::format("{}, {}x{} pixels, {} parameters, {} multiply-adds",
-                                               info.name, info.image_height, info.image_width,
-                                               count_text(info.params), count_text(info.macs))});
+        const std::string input =
+            info.image_height == 0
+                ? "sentences of 32 pieces"
+                : fmt::format("{}x{} pixels", info.image_height, info.image_width);
+        facts.push_back(
+            {one.name, fmt::format("{}, {}, {} parameters, {} multiply-adds", info.name, input,
+                                   count_text(info.params), count_text(info.macs))});
         facts.push_back({"weights", one.file});
     }
     if (!arguments.pictures.data.empty()) facts.push_back({"data", arguments.pictures.data});

@@ -11,6 +11,7 @@
 #include "data.h"
 #include "engine/bench_model.h"
 #include "evaluate/segment_classes.h"
+#include "evaluate/translate/bench_translate.h"
 #include "executor.h"
 #include "kernels/precision_names.h"
 #include "model_arguments.h"
@@ -145,6 +146,63 @@ nlohmann::json to_json(const std::vector<LayerTime>& layers) {
     return list;
 }
 
+nlohmann::json to_json(const TranslateBenchResult& r) {
+    return {{"model", r.model},
+            {"batch", r.with.batch},
+            {"precision", name_of(r.with.precision)},
+            {"threads", r.with.threads},
+            {"beam", r.beam},
+            {"pieces", kBenchPieces},
+            {"runs", r.runs},
+            {"sentences_per_second", r.sentences_per_second},
+            {"pieces_per_second", r.pieces_per_second},
+            {"p50_ms", r.p50_ms},
+            {"p99_ms", r.p99_ms},
+            {"mean_ms", r.mean_ms},
+            {"start_ms", r.start_ms},
+            {"first_ms", r.first_ms},
+            {"kept_mib", r.kept_mib},
+            {"peak_mib", r.peak_mib}};
+}
+
+// A model that translates: sentences in place of images, and a search in place of one pass.
+void bench_translator(const BenchArguments& arguments, const Model& model,
+                      const std::vector<std::size_t>& batches, const std::vector<int>& threads) {
+    for (const auto& [given, option] :
+         {std::pair{!arguments.sizes.empty(), "--size"}, {arguments.layers, "--layers"}})
+        if (given)
+            throw UsageError(
+                fmt::format("{}: expected a model for images, found {}, which "
+                            "translates",
+                            option, model.spec().name));
+    nlohmann::json list = nlohmann::json::array();
+    if (!arguments.json) {
+        print_out("{}\n", machine_line());
+        print_out("{:<28} {:>5} {:>5} {:>7} {:>4} {:>11} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "model",
+                  "batch", "type", "threads", "beam", "sentences/s", "pieces/s", "p50 ms", "p99 ms",
+                  "start ms", "peak MiB");
+    }
+    for (const std::string& precision : arguments.precisions)
+        for (const int count : threads)
+            for (const std::size_t batch : batches) {
+                const TranslateBenchResult r = bench_translate(
+                    model, {batch == 0 ? 32 : batch, precision_of(precision), count},
+                    arguments.effort);
+                if (arguments.json)
+                    list.push_back(to_json(r));
+                else
+                    print_out(
+                        "{:<28} {:>5} {:>5} {:>7} {:>4} {:>11.2f} {:>9.0f} {:>8.2f} {:>8.2f} "
+                        "{:>8.0f} {:>8.0f}\n",
+                        r.model, r.with.batch, name_of(r.with.precision), r.with.threads, r.beam,
+                        r.sentences_per_second, r.pieces_per_second, r.p50_ms, r.p99_ms,
+                        r.start_ms + r.first_ms, r.peak_mib);
+                flush_out();
+                if (output_lost()) return;
+            }
+    if (arguments.json) print_json(list);
+}
+
 void run(const BenchArguments& arguments) {
     arguments.model.settings();
     std::vector<std::size_t> batches;
@@ -163,6 +221,7 @@ void run(const BenchArguments& arguments) {
         arguments.threads.empty() ? std::vector{default_threads()} : arguments.threads;
     for (const std::string& size : sizes) {
         const Model model = open_at(found, size).model;
+        if (takes_text(model.spec())) return bench_translator(arguments, model, batches, threads);
         if (list.empty() && detects(model))
             print_error("note: {}: of a detector the first stage is measured\n", model.spec().name);
         if (!arguments.json && list.empty()) print_header();

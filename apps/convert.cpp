@@ -58,8 +58,8 @@ void convert_floats(std::vector<NamedTensor>& tensors, const std::string& dtype,
 std::vector<NamedTensor> named_weights(const std::string& names, const Model& model) {
     const Family& family = *model.spec().family;
     if (names == family.alias) return alias_weights(model);
-    if (names == "torchvision")
-        throw UsageError(fmt::format("--names: torchvision has no {} models", family.name));
+    if (names == "torchvision" || names == "fairseq" || (family.takes_text && names == "timm"))
+        throw UsageError(fmt::format("--names: {} has no {} models", names, family.name));
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : model.weights()) tensors.push_back({name, tensor});
     return tensors;
@@ -119,7 +119,7 @@ void add_convert(CLI::App& command, const Invocation&) {
     arguments->model.add_fresh_head_to(command);
     arguments->model.preparation.add_to(command);
     command.add_option("--names", arguments->names, "Parameter names to write")
-        ->check(CLI::IsMember({"official", "timm", "torchvision"}))
+        ->check(CLI::IsMember({"official", "timm", "torchvision", "fairseq"}))
         ->capture_default_str();
     command.add_option("--name", arguments->name, "What the model is to be called")
         ->type_name("NAME");

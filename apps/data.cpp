@@ -37,6 +37,11 @@ DatasetPtr DataArguments::open_training_part() const {
     DatasetPtr dataset = open_data(uri, Split::train);
     if (dataset_parts(uri).size() > 1)
         print_error("note: the training part: {}\n", dataset->source());
+    if (dataset->has_sentences())
+        throw UsageError(
+            fmt::format("{}: expected a data set of images, found sentences and "
+                        "their translations",
+                        dataset->source()));
     return dataset;
 }
 

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "data.h"
 #include "data/open_dataset.h"
+#include "data/sentences/text_statistics.h"
 #include "data/statistics.h"
 #include "data_open.h"
 #include "output.h"
@@ -142,6 +143,37 @@ void print_text(const std::string& uri, const Dataset& dataset, const DatasetSta
         print_classes(dataset, found.per_class, "images");
 }
 
+nlohmann::json to_json(const std::string& language, const SideStatistics& side) {
+    return {{"language", language},
+            {"words", to_json(side.words)},
+            {"all_words", side.all_words},
+            {"bytes", to_json(side.bytes)},
+            {"all_bytes", side.all_bytes}};
+}
+
+// Of sentences and their translations.
+nlohmann::json measure_text(const std::string& uri, const Dataset& dataset, bool prints) {
+    const TextStatistics found = text_statistics(dataset);
+    const auto [source, target] = dataset.languages();
+    if (prints) {
+        print_out("{}\n{} pairs of sentences, {} and {}\n\n", uri, found.pairs, source, target);
+        print_out("{:<12} {:>8} {:>8} {:>8} {:>12}\n", "", "least", "median", "most", "all");
+        const auto row = [](const std::string& name, const SideRange& range, std::int64_t all) {
+            print_out("{:<12} {:>8} {:>8} {:>8} {:>12}\n", name, range.least, range.median,
+                      range.most, all);
+        };
+        for (const auto& [language, side] :
+             {std::pair(source, found.source), {target, found.target}}) {
+            row(language + " words", side.words, side.all_words);
+            row(language + " bytes", side.bytes, side.all_bytes);
+        }
+    }
+    return {{"dataset", uri},
+            {"pairs", found.pairs},
+            {"source", to_json(source, found.source)},
+            {"target", to_json(target, found.target)}};
+}
+
 DatasetStatistics measure(const Dataset& dataset, int threads) {
     Progress progress("stats", "images");
     DatasetStatistics found = statistics(
@@ -159,6 +191,11 @@ void run(const StatsArguments& arguments) {
     nlohmann::json list = nlohmann::json::array();
     for (const std::string& part : parts) {
         const DatasetPtr dataset = open_data(part);
+        if (dataset->has_sentences()) {
+            if (!arguments.data.json && &part != &parts.front()) print_out("\n");
+            list.push_back(measure_text(part, *dataset, !arguments.data.json));
+            continue;
+        }
         const DatasetStatistics found = measure(*dataset, arguments.threads);
         if (arguments.data.json) {
             list.push_back(to_json(part, *dataset, found));

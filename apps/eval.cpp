@@ -41,6 +41,7 @@ void check_neighbours(const EvalArguments& arguments) {
 // Before anything is read.
 void run(const EvalArguments& arguments, const Invocation& invocation) {
     arguments.model.settings();
+    arguments.published.check();
     for (const std::string& output :
          {arguments.report, arguments.predictions, arguments.detections})
         if (!output.empty()) {
@@ -118,6 +119,8 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
                 "  cait eval --weights runs/streets --data segmentation:streets/val --per-class\n"
                 "  cait eval --weights runs/cells --data coco:cells/val.json?images=cells/val "
                 "--report eval.html\n"
+                "  cait eval --weights runs/en-de --data "
+                "'text:FOLDER?source=en&target=de&split=test' --json\n"
                 "  cait eval --weights a.safetensors --compare b.safetensors regnety_160=official "
                 "--data folder:photos/val");
     auto arguments = std::make_shared<EvalArguments>();
@@ -162,6 +165,8 @@ void add_eval(CLI::App& command, const Invocation& invocation) {
         ->type_name("FILE.json");
     add_neighbour_options(command, arguments->neighbours);
     arguments->segment.add_to(command);
+    arguments->search.add_to(command);
+    arguments->published.add_to(command);
     add_json_flag(command, arguments->json);
     command.callback([arguments, invocation] { run(*arguments, invocation); });
 }

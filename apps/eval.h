@@ -13,6 +13,7 @@
 #include "executor.h"
 #include "models/open_model.h"
 #include "report/report.h"
+#include "search_options.h"
 #include "segment_options.h"
 
 namespace cait::app {
@@ -42,6 +43,8 @@ struct EvalArguments {
     std::string detections;   // file to write
     NeighbourArguments neighbours;
     SegmentArguments segment;
+    SearchOptions search;     // of a model that translates
+    PublishedText published;  // likewise
 };
 
 // The models: that of --weights first, then those of --compare.
@@ -70,6 +73,8 @@ struct Evaluated {
     std::vector<std::pair<std::string, double>> worst_images = {};  // name, that score
     std::vector<ReportSegment> segments = {};
     std::vector<Colour> colours = {};
+    std::vector<ReportSentence> sentences = {}, examples = {};  // of one that translates
+    std::vector<ReportLength> lengths = {};
 };
 
 // The first one is that of --weights, the others those of --compare.
@@ -95,6 +100,11 @@ Evaluated evaluate_segments_of(const EvalArguments& arguments, const std::string
 Evaluated evaluate_detections_of(const EvalArguments& arguments, const std::string& file,
                                  const Model& model, const DatasetPtr& dataset,
                                  const std::string& detections);
+
+// Of a model that translates.
+Evaluated evaluate_translations_of(const EvalArguments& arguments, const std::string& file,
+                                   const Model& model, const DatasetPtr& dataset);
+void check_translator(const EvalArguments& arguments);  // throws UsageError
 
 void print_evaluation(const EvalArguments& arguments, const EvalResult& result);
 void write_predictions(const std::string& file, const Evaluated& one);

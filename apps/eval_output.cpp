@@ -8,6 +8,8 @@
 #include "eval.h"
 #include "evaluate/accuracy_interval.h"
 #include "evaluate/scores.h"
+#include "evaluate/translate/bleu.h"
+#include "evaluate/translate/chrf.h"
 #include "output.h"
 #include "progress.h"
 #include "report/report.h"
@@ -80,6 +82,37 @@ nlohmann::json worst_images_json(const Evaluated& one) {
     return list;
 }
 
+nlohmann::json sentences_json(const std::vector<ReportSentence>& sentences) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const ReportSentence& one : sentences)
+        list.push_back({{"sentence", one.name},
+                        {"source", one.source},
+                        {"reference", one.reference},
+                        {"translation", one.translation},
+                        {"chrf", one.chrf}});
+    return list;
+}
+
+// In place of what only images have.
+void put_translations(const EvalArguments& arguments, const Evaluated& one, nlohmann::json& json) {
+    for (const char* none : {"tta", "fusion", "crop_ratio", "crop_mode", "images", "skipped",
+                             "classes", "images_per_second"})
+        json.erase(none);
+    json["sentences"] = one.evaluation.measure->images();
+    json["sentences_per_second"] = rate_of(one);
+    json["signature"] = kBleuSignature;
+    json["chrf_signature"] = kChrfSignature;
+    json["beam"] = arguments.search.options.beam;
+    json["length_penalty"] = arguments.search.options.length_penalty;
+    json["worst"] = sentences_json(one.sentences);
+    json["examples"] = sentences_json(one.examples);
+    for (const ReportLength& length : one.lengths)
+        json["by_length"].push_back({{"least_words", length.least},
+                                     {"most_words", length.most},
+                                     {"sentences", length.sentences},
+                                     {"bleu", length.bleu}});
+}
+
 nlohmann::json heads_json(const Evaluation& evaluation) {
     nlohmann::json json = nlohmann::json::object();
     for (const auto& [name, measure] : head_scores(evaluation))
@@ -106,14 +139,17 @@ nlohmann::json model_json(const EvalArguments& arguments, const Evaluated& one) 
     JsonOfKind of_kind(one, json);
     measure.tell(of_kind);
     if (!one.mode.empty()) json["mode"] = one.mode;
-    if (!one.looked.empty()) {
+    if (!one.lengths.empty()) {
+        put_translations(arguments, one, json);
+    } else if (!one.looked.empty()) {
         json["preparation"] = one.looked;
         json["worst"] = worst_images_json(one);
         for (const char* none : {"tta", "fusion", "crop_ratio", "crop_mode"}) json.erase(none);
     }
     if (!one.epoch.empty()) json["epoch"] = one.epoch;
     if (!one.evaluation.heads.empty()) json["heads"] = heads_json(one.evaluation);
-    if (arguments.per_class || !one.looked.empty()) json["per_class"] = per_class_json(one);
+    if (arguments.per_class || (!one.looked.empty() && one.lengths.empty()))
+        json["per_class"] = per_class_json(one);
     return json;
 }
 
@@ -167,7 +203,7 @@ void print_model(const EvalArguments& arguments, const Evaluated& one) {
             if (!text.empty()) line += "  " + text;
         print_out("{}\n", line);
     }
-    print_out("{:<{}} {:>7}    in {}, {:.1f}/s{}\n", "images", width, measure.images(),
+    print_out("{:<{}} {:>7}    in {}, {:.1f}/s{}\n", measure.counted(), width, measure.images(),
               duration_text(one.seconds), rate_of(one),
               one.skipped == 0 ? "" : fmt::format(", {} unreadable ones left out", one.skipped));
     print_heads(head_scores(one.evaluation));
@@ -198,6 +234,35 @@ void print_disagreement(const DisagreementTable& table) {
 
 ReportScore score_of(std::string name, const Measure& measure) {
     return {std::move(name), measure.scores()};
+}
+
+std::vector<ReportFact> report_facts(const EvalArguments& arguments, const Evaluated& one) {
+    const bool translates = !one.lengths.empty();
+    std::vector<ReportFact> facts = {{"model", one.info.name},
+                                     {"parameters", count_text(one.info.params)}};
+    if (!translates) {
+        facts.push_back({"multiply-adds per image", count_text(one.info.macs)});
+        facts.push_back(
+            {"image size", fmt::format("{} x {}", one.info.image_height, one.info.image_width)});
+    }
+    facts.push_back({"weights", one.weights});
+    facts.push_back({"data", arguments.data});
+    facts.push_back({"precision", arguments.executor.precision});
+    if (translates) {
+        facts.push_back({"search", one.looked});
+        facts.push_back({"BLEU", std::string(kBleuSignature)});
+        facts.push_back({"chrF", std::string(kChrfSignature)});
+    } else {
+        facts.push_back(
+            {"preparation", one.looked.empty()
+                                ? fmt::format("crop ratio {}, {}", one.preprocessing.crop_ratio,
+                                              one.preprocessing.crop_mode)
+                                : one.looked});
+        facts.push_back({"test-time augmentation", one.looked.empty() ? arguments.tta : "none"});
+    }
+    facts.push_back({"time", fmt::format("{}, {:.1f} {}/s", duration_text(one.seconds),
+                                         rate_of(one), one.evaluation.measure->counted())});
+    return facts;
 }
 
 }  // namespace
@@ -237,20 +302,7 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
     const Evaluated& one = result.models.front();
     ReportData data;
     data.title = fmt::format("{} on {}", one.name, arguments.data);
-    data.facts = {
-        {"model", one.info.name},
-        {"parameters", count_text(one.info.params)},
-        {"multiply-adds per image", count_text(one.info.macs)},
-        {"image size", fmt::format("{} x {}", one.info.image_height, one.info.image_width)},
-        {"weights", one.weights},
-        {"data", arguments.data},
-        {"precision", arguments.executor.precision},
-        {"preparation", one.looked.empty()
-                            ? fmt::format("crop ratio {}, {}", one.preprocessing.crop_ratio,
-                                          one.preprocessing.crop_mode)
-                            : one.looked},
-        {"test-time augmentation", one.looked.empty() ? arguments.tta : "none"},
-        {"time", fmt::format("{}, {:.1f} images/s", duration_text(one.seconds), rate_of(one))}};
+    data.facts = report_facts(arguments, one);
     for (std::size_t i = 1; i < result.models.size(); ++i) {
         const Score first = result.models[i].evaluation.measure->scores().front();
         data.facts.push_back(
@@ -264,6 +316,9 @@ void write_eval_report(const EvalArguments& arguments, const EvalResult& result)
     show_measure(one.evaluation.measure, one.dataset.get(), data);
     data.segments = one.segments;
     data.colours = one.colours;
+    data.sentences = one.sentences;
+    data.examples = one.examples;
+    data.lengths = one.lengths;
     data.disagreement = result.disagreement;
     data.shown = one.epoch;
     for (const auto& [name, of_head] : head_scores(one.evaluation))

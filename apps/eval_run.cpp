@@ -13,6 +13,7 @@
 #include "eval.h"
 #include "evaluate/evaluate_data.h"
 #include "evaluate/segment_classes.h"
+#include "evaluate/translate/evaluate_translations.h"
 #include "input_files.h"
 #include "model_arguments.h"
 #include "models/catalogue.h"
@@ -58,8 +59,17 @@ std::optional<FoundModel> find_final(const EvalArguments& arguments, const Candi
     return FoundModel{arguments.model.words(last.string(), arguments.classes), last.string()};
 }
 
-Candidate candidate(const FoundModel& found, const DatasetPtr& data) {
+Candidate candidate(const EvalArguments& arguments, const FoundModel& found,
+                    const DatasetPtr& data) {
     Model model = open_with_notes(found).model;
+    if (takes_text(model.spec())) {
+        arguments.published.apply(model);
+        expect_sentences(model, *data);
+        return {found.file, std::move(model), data, {}};
+    }
+    if (data->has_sentences())
+        throw UsageError(fmt::format("{}: expected a model that translates, found {}",
+                                     data->source(), model.spec().name));
     preparer_of(model);  // throws where the model takes no such images
     const std::size_t classes = segments(model) ? SegmentNetwork::of(model).classes
                                 : detects(model)
@@ -82,7 +92,7 @@ std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candida
                                          const DatasetPtr& data) {
     const auto found = find_final(arguments, best);
     if (!found) return {};
-    Candidate last = candidate(*found, data);
+    Candidate last = candidate(arguments, *found, data);
     const bool same = fact_of(last.model, "steps") == fact_of(best.model, "steps");
     const std::string val = fact_of(best.model, "val_data");
     best.epoch =
@@ -94,12 +104,13 @@ std::optional<Candidate> final_candidate(const EvalArguments& arguments, Candida
 }
 
 // What a model says something about.
-enum class AnswersFor { images, pixels, objects };
+enum class AnswersFor { images, pixels, objects, sentences };
 
 AnswersFor answers_of(const Model& model) {
-    return segments(model)  ? AnswersFor::pixels
-           : detects(model) ? AnswersFor::objects
-                            : AnswersFor::images;
+    return takes_text(model.spec()) ? AnswersFor::sentences
+           : segments(model)        ? AnswersFor::pixels
+           : detects(model)         ? AnswersFor::objects
+                                    : AnswersFor::images;
 }
 
 void check_detector(const EvalArguments& arguments, const std::string& model) {
@@ -123,6 +134,14 @@ void check_answers(const EvalArguments& arguments, const std::vector<Candidate>&
         if (answers_of(one.model) != kind)
             throw UsageError(fmt::format("--compare {}: expected a model for the same task as {}",
                                          one.file, first.file));
+    if (kind == AnswersFor::sentences) {
+        arguments.segment.expect_none(name);
+        return check_translator(arguments);
+    }
+    arguments.search.expect_none(name);
+    if (arguments.published.given())
+        throw UsageError(
+            fmt::format("--published-codes: expected a model that translates, found {}", name));
     if (kind == AnswersFor::objects) return check_detector(arguments, name);
     if (!arguments.detections.empty())
         throw UsageError(
@@ -145,8 +164,9 @@ Evaluated evaluate_one(const EvalArguments& arguments, const Candidate& candidat
     const auto& [file, model, dataset, epoch] = candidate;
     if (const AnswersFor kind = answers_of(model); kind != AnswersFor::images) {
         Evaluated result =
-            kind == AnswersFor::pixels
-                ? evaluate_segments_of(arguments, file, model, dataset)
+            kind == AnswersFor::pixels ? evaluate_segments_of(arguments, file, model, dataset)
+            : kind == AnswersFor::sentences
+                ? evaluate_translations_of(arguments, file, model, dataset)
                 : evaluate_detections_of(arguments, file, model, dataset, detections);
         result.epoch = epoch;
         return result;
@@ -232,7 +252,7 @@ void evaluate(const EvalArguments& arguments, const EvalModels& found) {
         for (const FoundModel& one : found) OutputFile(output).not_in(one.file);
     }
     std::vector<Candidate> candidates;
-    for (const FoundModel& one : found) candidates.push_back(candidate(one, data));
+    for (const FoundModel& one : found) candidates.push_back(candidate(arguments, one, data));
     if (const Model& model = candidates.front().model;
         arguments.fusion == "softmax" && !has_two_heads(model))
         throw UsageError(

@@ -1,6 +1,7 @@
 // `cait forward`: raw tensors through a model, for tests and for people with their own
 // preprocessing.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -21,12 +22,18 @@ namespace {
 struct ForwardArguments {
     ModelOptions model;
     std::string weights;
-    std::string input;
+    std::vector<std::string> inputs;  // FILE, or NAME=FILE of models with several
     std::string output;
     std::vector<std::string> taps;
     ExecutorOptions executor;
     std::uint64_t seed = 0;
 };
+
+std::vector<std::string> input_files(const std::vector<std::string>& inputs) {
+    std::vector<std::string> files;
+    for (const std::string& text : inputs) files.push_back(split_name(text).file);
+    return files;
+}
 
 void check(const ForwardArguments& arguments) {
     if (arguments.model.model.empty() && arguments.weights.empty())
@@ -39,19 +46,38 @@ void check(const ForwardArguments& arguments) {
                         arguments.output));
     if (one_array && arguments.taps.size() > 1)
         throw UsageError("--output: several taps need a name that ends with .safetensors");
-    OutputFile(arguments.output).not_in_weights(arguments.weights).not_in(arguments.input);
+    OutputFile(arguments.output)
+        .not_in_weights(arguments.weights)
+        .not_in(input_files(arguments.inputs));
     check_output(arguments.output);
 }
 
+NamedInputs<Tensor> read_inputs(const ForwardArguments& arguments) {
+    NamedInputs<Tensor> inputs;
+    for (const std::string& text : arguments.inputs) {
+        const NamedFile one = split_name(text);
+        if (!inputs.emplace(one.name, read_npy(one.file)).second)
+            throw UsageError(
+                fmt::format("--input {}: expected another NAME=, found it twice", text));
+    }
+    if (inputs.size() > 1 && inputs.contains(""))
+        throw UsageError("--input: expected NAME=FILE for each of several inputs");
+    return inputs;
+}
+
 // Nothing is written from a computation that overflowed.
-void check_finite(const std::map<std::string, Tensor>& outputs, const Tensor& images,
-                  const std::string& input) {
+void check_finite(const std::map<std::string, Tensor>& outputs, const NamedInputs<Tensor>& inputs,
+                  const std::string& files) {
+    float largest = 0;
+    for (const auto& [name, tensor] : inputs)
+        if (tensor.dtype() == DType::f32)
+            largest = std::max(largest, largest_magnitude(tensor.floats()));
     for (const auto& [name, values] : outputs)
         if (const auto bad = first_non_finite(values)) {
             const std::int64_t each = values.count() / values.shape()[0];
             throw Error(fmt::format("{}: image {}: output {}: expected finite values, found {}: {}",
-                                    input, bad->index / each, name, bad->value,
-                                    overflow_reason(largest_magnitude(images.floats()))));
+                                    files, bad->index / each, name, bad->value,
+                                    overflow_reason(largest)));
         }
 }
 
@@ -70,13 +96,15 @@ void run(const ForwardArguments& arguments, const Invocation& invocation) {
         throw UsageError(fmt::format(
             "{}: expected a name that ends with .safetensors for {} outputs, or one --tap",
             arguments.output, outputs));
-    const Tensor images = read_npy(arguments.input);
+    const NamedInputs<Tensor> inputs = read_inputs(arguments);
     Progress progress("forward", "images");
     const auto executor = make_executor(model, arguments.executor, arguments.model.kept());
     const auto outputs =
-        run_in_batches(*executor, images, arguments.taps, arguments.executor.batch,
+        run_in_batches(*executor, inputs, arguments.taps, arguments.executor.batch,
                        [&](std::size_t done, std::size_t total) { progress.update(done, total); });
-    if (!arguments.model.allow_non_finite) check_finite(outputs, images, arguments.input);
+    if (!arguments.model.allow_non_finite)
+        check_finite(outputs, inputs,
+                     fmt::format("{}", fmt::join(input_files(arguments.inputs), ", ")));
     if (arguments.output.ends_with(".npy"))
         return write_npy(arguments.output, outputs.begin()->second);
     std::vector<NamedTensor> tensors;
@@ -99,7 +127,10 @@ void add_forward(CLI::App& command, const Invocation& invocation) {
         .add_option("--seed", arguments->seed,
                     "For weights that are initialised here: a new head's, or all without --weights")
         ->capture_default_str();
-    command.add_option("--input", arguments->input, "Images [B, C, H, W] float32, .npy")
+    add_repeatable(command, "--input", arguments->inputs,
+                   "Images [B, C, H, W] float32, .npy; of a model with several inputs one "
+                   "NAME=FILE for each")
+        ->type_name("FILE")
         ->required();
     command
         .add_option("--output", arguments->output,

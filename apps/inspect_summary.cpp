@@ -106,6 +106,16 @@ std::string training_text(const Facts& facts) {
     return text;
 }
 
+std::string languages_text(const std::optional<TextFacts>& text) {
+    if (!text) return "the file names no languages";
+    return fmt::format("{} to {}", printable(text->source), printable(text->target));
+}
+
+std::string vocabulary_text(const ModelSpec& spec, const std::optional<TextFacts>& text) {
+    return fmt::format("{} pieces, {}", spec.settings().at("vocabulary"),
+                       text ? text->kind : "which the file does not have");
+}
+
 void print_model(const FileSummary& summary) {
     const Description& described = *summary.described;
     const ModelSpec& spec = described.spec;
@@ -118,14 +128,24 @@ void print_model(const FileSummary& summary) {
         changed += fmt::format("{}{} {} (preset: {})", changed.empty() ? "" : ", ", change.key,
                                change.to, change.from);
     if (!changed.empty()) line("changed", changed);
-    line("image", fmt::format("{} x {} pixels, {} channels", common.image_size.height,
-                              common.image_size.width, common.channels));
+    const bool translates = takes_text(spec);
+    if (translates)
+        line("text", languages_text(described.facts.text));
+    else
+        line("image", fmt::format("{} x {} pixels, {} channels", common.image_size.height,
+                                  common.image_size.width, common.channels));
     line("parameters", count_text(cost.params));
-    line("cost", fmt::format("{} multiply-adds per image", count_text(cost.macs)));
-    line("classes", classes_text(class_count(spec), described.facts.classes));
-    line("preparation",
-         preparation_text(described.preprocessing) +
-             (described.facts.preprocessing ? "" : "; assumed, the file names none"));
+    line("cost",
+         fmt::format("{} multiply-adds per {}", count_text(cost.macs),
+                     translates ? "sentence of 32 pieces and its translation of 32" : "image"));
+    if (translates)
+        line("vocabulary", vocabulary_text(spec, described.facts.text));
+    else
+        line("classes", classes_text(class_count(spec), described.facts.classes));
+    if (!translates)
+        line("preparation",
+             preparation_text(described.preprocessing) +
+                 (described.facts.preprocessing ? "" : "; assumed, the file names none"));
     const Facts& facts = described.facts.training;
     if (const std::string text = accuracy_text(facts); !text.empty()) line("accuracy", text);
     if (const std::string text = training_text(facts); !text.empty()) line("training", text);
@@ -187,10 +207,12 @@ void print_summary(const FileSummary& summary) {
 
 nlohmann::json summary_json(const FileSummary& summary) {
     const Totals totals = totals_of(summary.file);
+    Facts metadata = summary.file.metadata;
+    metadata.erase(kVocabularyKey);  // megabytes
     nlohmann::json json{{"format", summary.file.format},
                         {"values", totals.values},
                         {"bytes", totals.bytes},
-                        {"metadata", summary.file.metadata},
+                        {"metadata", metadata},
                         {"skipped", summary.file.skipped},
                         {"name", summary.name()},
                         {"file_bytes", std::filesystem::file_size(summary.path)}};
@@ -207,14 +229,21 @@ nlohmann::json summary_json(const FileSummary& summary) {
     json["model"] = described.spec.name;
     json["family"] = described.spec.family->name;
     json["changed"] = changed;
-    json["image_size"] = {common.image_size.height, common.image_size.width};
     json["params"] = cost.params;
     json["macs"] = cost.macs;
+    json["training"] = described.facts.training;
+    if (takes_text(described.spec)) {
+        json["vocabulary"] = parse_integer(described.spec.settings().at("vocabulary"));
+        if (const auto& text = described.facts.text)
+            json["text"] = {
+                {"source", text->source}, {"target", text->target}, {"kind", text->kind}};
+        return json;
+    }
+    json["image_size"] = {common.image_size.height, common.image_size.width};
     json["classes"] = class_count(described.spec);
     json["class_names"] = described.facts.classes;
     json["preprocessing"] = described.preprocessing;
     json["preprocessing_assumed"] = !described.facts.preprocessing;
-    json["training"] = described.facts.training;
     return json;
 }
 

@@ -26,10 +26,12 @@ nlohmann::json to_json(const ModelInfo& m) {
     const auto number = [](const std::optional<double>& value) {
         return value ? nlohmann::json(*value) : nlohmann::json();
     };
-    // One number for a square image, [height, width] otherwise.
-    const nlohmann::json size = m.image_height == m.image_width
-                                    ? nlohmann::json(m.image_height)
-                                    : nlohmann::json({m.image_height, m.image_width});
+    // One number for a square image, [height, width] otherwise; null for sentences.
+    nlohmann::json size;
+    if (m.image_height != m.image_width)
+        size = {m.image_height, m.image_width};
+    else if (m.image_height > 0)
+        size = m.image_height;
     return {{"name", m.name},
             {"family", m.family},
             {"image_size", size},
@@ -60,11 +62,13 @@ void print_table(const std::vector<ModelInfo>& models) {
               "image", "params M", "GMAC", "memory", "training", "top-1", "distilled", "mIoU",
               "box AP", "mask AP");
     for (const ModelInfo& m : models)
-        print_out("{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10} {:>6} {:>7} {:>7}\n",
-                  m.name, fmt::format("{}x{}", m.image_height, m.image_width),
-                  double(m.params) * 1e-6, double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
-                  bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled),
-                  accuracy(m.miou ? m.miou : m.miou_21k), accuracy(m.box_ap), accuracy(m.mask_ap));
+        print_out(
+            "{:<36} {:>9} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>7} {:>10} {:>6} {:>7} {:>7}\n",
+            m.name,
+            m.image_height == 0 ? "text" : fmt::format("{}x{}", m.image_height, m.image_width),
+            double(m.params) * 1e-6, double(m.macs) * 1e-9, bytes_text(m.inference_bytes),
+            bytes_text(m.training_bytes), accuracy(m.top1), accuracy(m.top1_distilled),
+            accuracy(m.miou ? m.miou : m.miou_21k), accuracy(m.box_ap), accuracy(m.mask_ap));
     print_out(
         "\n{} models. Memory: float32 activations for one image, at inference and kept for a "
         "training step.\nTop-1: ImageNet accuracy in the paper, trained on labels and with a "
@@ -74,7 +78,8 @@ void print_table(const std::vector<ModelInfo>& models) {
         "counted "
         "for one image of this size with 1000 regions\nfor boxes and 100 for masks; parameters "
         "that "
-        "they do not read are left out.\n",
+        "they do not read are left out. Models for text are counted for a sentence of 32 pieces "
+        "and its translation of 32.\n",
         models.size());
 }
 

@@ -62,6 +62,13 @@ void write_out(std::string_view lines) noexcept {
     }
 }
 
+void write_text(std::string_view lines) noexcept {
+    static const bool kTerminal = ::isatty(STDOUT_FILENO) == 1;
+    if (kTerminal) return write_out(lines);
+    if (!output_lost() && std::fwrite(lines.data(), 1, lines.size(), stdout) < lines.size())
+        remember(errno);
+}
+
 void flush_out() noexcept {
     if (!output_lost() && std::fflush(stdout) != 0) remember(errno);
 }

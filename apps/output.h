@@ -30,6 +30,8 @@ bool output_lost() noexcept;
 
 // Results as whole lines of our own: names in them are printable already.
 void write_out(std::string_view lines) noexcept;
+// Text that is the result itself, such as a translation: as it is, unless a terminal would obey it.
+void write_text(std::string_view lines) noexcept;
 void flush_out() noexcept;  // for programs that wait for a line
 void print_json(const nlohmann::json& value) noexcept;
 

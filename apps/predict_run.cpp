@@ -76,6 +76,7 @@ void run(const PredictArguments& arguments, const Invocation& invocation) {
     enter_sandbox_for({arguments.output, arguments.executor.cache, arguments.labels,
                        arguments.overlays, arguments.coco});
     const Model model = open_with_notes(found).model;
+    expect_images(model.spec());
     if (detects(model)) return predict_detections(arguments, model, invocation);
     if (!arguments.coco.empty())
         throw UsageError(

@@ -33,6 +33,7 @@ Preparer preparer_for(const PreprocessArguments& arguments, const FoundModel& fo
     Description described = file.empty()
                                 ? describe(words.model, settings)
                                 : describe(open_weights(file), file, words.model, settings);
+    expect_images(described.spec);
     if (!words.allow_unused) refuse_unused_settings(described.spec, words.settings, {});
     described.preprocessing = words.preparation.applied_to(described.preprocessing);
     if (!file.empty() && !described.facts.preprocessing)

@@ -63,17 +63,20 @@ std::string scores_text(const Scores& scores, std::size_t images) {
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string epoch_line(const EpochReport& report, std::size_t val_images) {
+// What is counted by the second.
+const char* rate_unit(const RunFacts& facts) { return facts.text ? "pieces/s" : "images/s"; }
+
+std::string epoch_line(const EpochReport& report, const RunFacts& facts) {
     std::string line = fmt::format("epoch {}/{}: train loss {:.4f}", report.epoch + 1,
                                    report.epochs, report.train_loss);
     if (report.has_accuracy) line += fmt::format(", accuracy {}", percent(report.train_accuracy));
     line += watched_text(report.watched, ", ");
-    if (report.val) line += "; val " + scores_text(*report.val, val_images);
+    if (report.val) line += "; val " + scores_text(*report.val, facts.val_images);
     if (report.val_ema) {
         const cait::Score& first = report.val_ema->front();
         line += fmt::format("; averaged {} {}", first.title, score_text(first));
     }
-    line += fmt::format("; {:.0f} images/s, {}", report.images_per_second,
+    line += fmt::format("; {:.0f} {}, {}", report.images_per_second, rate_unit(facts),
                         duration_text(report.seconds));
     return report.best ? line + " (best)" : line;
 }
@@ -82,8 +85,14 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+std::string samples_text(const RunFacts& f, std::size_t count) {
+    return f.text ? count_of(count, "sentence pair", "sentence pairs")
+                  : count_of(count, "image", "images");
+}
+
 // What happens to the images that do not fill a batch; empty where there are none.
 std::string last_batch_text(const RunFacts& f) {
+    if (f.text) return {};  // a note has told how many pairs are too long
     std::string text;
     if (f.last_batch > 0 && f.last_batch != std::size_t(f.batch))
         text = fmt::format("the last batch of an epoch has {}",
@@ -105,16 +114,19 @@ std::string rate_text(const RunFacts& f) {
 
 // What the run is going to do, in a few lines before it starts.
 void print_header(const RunFacts& f) {
-    print_out("model    {}, {} parameters, {}x{} pixels\n", f.model, count_text(f.params),
-              f.image_height, f.image_width);
+    print_out("model    {}, {} parameters, {}\n", f.model, count_text(f.params),
+              f.text ? fmt::format("{} pieces", f.text->pieces)
+                     : fmt::format("{}x{} pixels", f.image_height, f.image_width));
     if (!f.teacher.empty()) print_out("teacher  {}\n", f.teacher);
     print_out(
-        "data     {}: {}, {}; validation: {}\n", f.train_data,
-        count_of(f.train_images, "image", "images"), count_of(f.classes, "class", "classes"),
-        f.val_images == 0 ? f.val_data : fmt::format("{} ({} images)", f.val_data, f.val_images));
-    print_out("steps    {} epochs of {}, batch {}{}, learning rate {}\n", f.epochs,
-              f.steps_per_epoch, f.batch, f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "",
-              rate_text(f));
+        "data     {}: {}, {}; validation: {}\n", f.train_data, samples_text(f, f.train_images),
+        f.text ? fmt::format("{} to {}", f.text->source, f.text->target)
+               : count_of(f.classes, "class", "classes"),
+        f.val_images == 0 ? f.val_data
+                          : fmt::format("{} ({})", f.val_data, samples_text(f, f.val_images)));
+    print_out("steps    {} epochs of {}, batch {}{}{}, learning rate {}\n", f.epochs,
+              f.steps_per_epoch, f.batch, f.text ? " pieces" : "",
+              f.parts > 1 ? fmt::format(" in {} parts", f.parts) : "", rate_text(f));
     if (const std::string text = last_batch_text(f); !text.empty())
         print_out("         {}\n", text);
     print_out("machine  {}, {}, {}{}{}\n", f.precision, f.isa,
@@ -130,33 +142,34 @@ class TrainDisplay {
 public:
     void start(const RunFacts& facts) {
         print_header(facts);
-        val_images_ = facts.val_images;
+        facts_ = facts;
     }
-    std::size_t val_images() const { return val_images_; }
+    std::size_t val_images() const { return facts_.val_images; }
     void step(const StepReport& report) {
         if (!bar_) bar_.emplace(fmt::format("epoch {}/{}", report.epoch + 1, report.epochs), "");
-        bar_->update(report.batch, report.batches,
-                     fmt::format("loss {:.4f}{}{}  lr {:.2e}  {:.0f} images/s  ETA {}", report.loss,
-                                 report.has_accuracy ? "  acc " + percent(report.accuracy) : "",
-                                 watched_text(report.watched, "  "), report.lr,
-                                 report.images_per_second, duration_text(report.seconds_left)));
+        bar_->update(
+            report.batch, report.batches,
+            fmt::format("loss {:.4f}{}{}  lr {:.2e}  {:.0f} {}  ETA {}", report.loss,
+                        report.has_accuracy ? "  acc " + percent(report.accuracy) : "",
+                        watched_text(report.watched, "  "), report.lr, report.images_per_second,
+                        rate_unit(facts_), duration_text(report.seconds_left)));
     }
     void evaluating(std::size_t done, std::size_t total) {
         bar_.reset();
-        if (!evaluation_) evaluation_.emplace("evaluate", "images");
+        if (!evaluation_) evaluation_.emplace("evaluate", facts_.text ? "sentences" : "images");
         evaluation_->update(done, total);
         if (done >= total) evaluation_.reset();
     }
     void epoch(const EpochReport& report) {
         bar_.reset();
         evaluation_.reset();
-        print_out("{}\n", epoch_line(report, val_images_));
+        print_out("{}\n", epoch_line(report, facts_));
         flush_out();
     }
 
 private:
     std::optional<Progress> bar_, evaluation_;
-    std::size_t val_images_ = 0;
+    RunFacts facts_;
 };
 
 void print_note(const std::string& text) { print_error("note: {}\n", text); }

@@ -6,6 +6,7 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(WebP REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
 find_package(Freetype REQUIRED)
 # Debian's fonts-dejavu-core, and where other systems have it. Its bytes become part of the program.
 find_file(CAIT_TYPEFACE DejaVuSans.ttf REQUIRED PATHS /usr/share/fonts /usr/local/share/fonts
@@ -24,6 +25,9 @@ endif()
 if(CAIT_TRAIN)
   find_package(Torch REQUIRED)
   find_package(DNNL REQUIRED)
+endif()
+if(CAIT_TRAIN OR CAIT_TESTS)
+  find_package(SentencePiece REQUIRED)  # of a module of its own alone
 endif()
 if(CAIT_SERVE)
   find_package(Boost 1.74 REQUIRED)  # headers alone: Asio and Beast

@@ -83,6 +83,11 @@ foreach(program IN ITEMS cait cait-faiss cait-torch)
   endif()
 endforeach()
 
+# Loaded by what trains, wherever that is; without training nobody learns a vocabulary.
+if(CAIT_TRAIN)
+  install(TARGETS cait-sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cait COMPONENT program)
+endif()
+
 # Where bash, zsh, fish and man look.
 set(printed ${PROJECT_BINARY_DIR}/generated)
 install(FILES ${printed}/cait.bash RENAME cait COMPONENT program

@@ -30,7 +30,7 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 has the headers, the libraries and what find_package(cait) of CMake reads.")
 # What the final link of a static library needs; the evaluate component needs FreeType, train the others as well.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libfmt-dev, libjpeg-dev, libpng-dev, libwebp-dev, zlib1g-dev")
+    "libfmt-dev, libjpeg-dev, libpng-dev, libwebp-dev, zlib1g-dev, liblzma-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libtorch-dev, libdnnl-dev, libfreetype-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS cait)
 

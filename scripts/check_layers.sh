@@ -71,6 +71,8 @@ function check_foreign(layer, path, file,    torch_file) {
         report("only train (but for its recipe/ and sweep/) and apps/*torch* include LibTorch")
     else if (path ~ /^(oneapi\/)?dnnl/ && file !~ /^src\/train\/torch\//)
         report("only src/train/torch includes oneDNN")
+    else if (path ~ /^sentencepiece/ && file !~ /\/sentencepiece_module\.cpp$/)
+        report("only sentencepiece_module.cpp includes SentencePiece")
     else if (path ~ /^curl\// && file !~ /^src\/system\/download\//) report("only src/system/download includes libcurl")
     else if (path ~ /^faiss\// && file !~ /^src\/evaluate\/index\/faiss_/)
         report("only src/evaluate/index/faiss_* includes FAISS")

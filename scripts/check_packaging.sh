@@ -44,7 +44,7 @@ while read -r run; do
 done < <(grep '^RUN .*apt-get install' <<<"$instructions")
 
 # What ./dev installs to build, but for what trains and what only makes building faster.
-not_here=' ccache libtorch-dev libgloo-dev libopenblas0-openmp '
+not_here=' ccache libtorch-dev libgloo-dev libsentencepiece-dev libopenblas0-openmp '
 packages="$(sed -n '/^ *build) echo/,/;;/p' dev | tr -d '\\;' | sed 's/build) echo//')"
 [[ $packages == *cmake* ]] || wrong dev "its list of packages was not found"
 for package in $packages; do

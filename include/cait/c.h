@@ -1,5 +1,6 @@
 /* The engine from C, or from anything that can call C: load a model, classify, embed, segment,
- * detect. Link cait::engine; for what is called cait_segment... and cait_detect... cait::evaluate.
+ * detect, translate. Link cait::engine; for what is called cait_segment..., cait_detect... and
+ * cait_translat... cait::evaluate.
  * Functions that can fail return 0, or a null pointer, and cait_last_error() says why. A classifier
  * may be used from several threads at the same time. */
 #ifndef CAIT_C_H
@@ -120,6 +121,28 @@ const cait_detection* cait_detections_objects(const cait_detections* detections)
 /* width * height bytes of one object, row by row: 255 inside, 0 outside; good until the next call
  * for these detections. Null, an error, where the model has no masks. */
 const uint8_t* cait_detections_mask(cait_detections* detections, size_t object);
+
+/* Lines of text into lines of another language, by a model that translates. */
+typedef struct cait_translator cait_translator;
+typedef struct cait_translations cait_translations;
+
+/* As cait_load(), but for int8. beam: hypotheses that are followed, 1 is greedy, 0 the usual 4.
+ * Freed by cait_translator_free(). */
+cait_translator* cait_translator_load(const char* file, int threads, const char* precision,
+                                      size_t beam);
+void cait_translator_free(cait_translator* translator); /* null is fine */
+
+/* `count` lines of UTF-8. Null is an error, which names the line. Freed by
+ * cait_translations_free(), also after its translator. */
+cait_translations* cait_translate(const cait_translator* translator, const char* const* lines,
+                                  size_t count);
+void cait_translations_free(cait_translations* translations); /* null is fine */
+
+size_t cait_translations_count(const cait_translations* translations); /* as many as lines */
+/* Good until the translations are freed; null beyond the last line. */
+const char* cait_translations_text(const cait_translations* translations, size_t line);
+/* Mean log-probability of the pieces; 0 beyond the last line. */
+double cait_translations_score(const cait_translations* translations, size_t line);
 
 #ifdef __cplusplus
 }

@@ -33,9 +33,11 @@ struct ModelEvaluation {
     // threshold, classes_without_positives. Of a model that segments: miou, macc, aacc. Of one that
     // detects: COCO's box_ap, box_ap50, box_ap75, box_ap_small, box_ap_medium, box_ap_large,
     // box_ar1, box_ar10, box_ar100, box_ar_small, box_ar_medium, box_ar_large, and where the model
-    // and the data have masks the same of mask_; -1 where the data has nothing of that kind.
+    // and the data have masks the same of mask_; -1 where the data has nothing of that kind. Of one
+    // that translates, on data such as text:FOLDER?source=en&target=de: sacreBLEU's bleu and chrf
+    // (0 to 100), perplexity, loss, bleu_tokenised, bleu_split, pieces.
     std::vector<NamedNumber> scores;
-    std::size_t images = 0;             // that count
+    std::size_t images = 0;             // or sentences, that count
     std::vector<std::string> left_out;  // unreadable images, each with the reason
     std::vector<std::string> notes;     // about labels that could have meant something else
 

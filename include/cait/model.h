@@ -68,7 +68,7 @@ struct Task {
     // "classify": one class per image, probabilities by softmax. "multi_label": any number of
     // classes, each with a probability of its own, by sigmoid. "segment": one class per pixel.
     // "detect": objects, each with a box, a class and a score, and with a mask where the model has
-    // them.
+    // them. "translate": sentences in another language.
     std::string name = "classify";
     // A class counts as an answer from this probability on; of detect, the least score of an
     // object.
@@ -77,6 +77,14 @@ struct Task {
     std::vector<std::array<std::uint8_t, 3>> colours = {};
     std::uint8_t ignore = 255;  // the value of label images that stands for no class
     bool operator==(const Task&) const = default;
+};
+
+// Of a model that translates: its languages and how text is cut into pieces.
+struct TextFacts {
+    std::string source, target;  // languages, such as "en" and "de"
+    std::string kind;            // of the vocabulary: "sentencepiece", "bpe" or "words"
+    std::string vocabulary;      // the bytes of it, as data/sentences/vocabulary.h reads them
+    bool operator==(const TextFacts&) const = default;
 };
 
 struct ModelSpec;
@@ -153,6 +161,11 @@ public:
     const Task& task() const { return task_; }
     void set_task(Task task);  // throws Error for a name or threshold that is none
 
+    // Of a model that translates; none for others, and for one that knows no text yet.
+    const std::optional<TextFacts>& text() const { return text_; }
+    // Throws Error for a model that takes no text, and for facts that a file could not hold.
+    void set_text(TextFacts facts);
+
     // How it was trained: recipe, epoch, accuracies; empty for files of others.
     const std::map<std::string, std::string>& training() const { return training_; }
     void set_training(std::map<std::string, std::string> facts) { training_ = std::move(facts); }
@@ -195,6 +208,7 @@ private:
     bool assumed_preprocessing_ = false;
     Preprocessing preprocessing_;
     Task task_;
+    std::optional<TextFacts> text_;
     std::map<std::string, std::string> training_;
 };
 

@@ -50,7 +50,8 @@ public:
     // without classes. The first run that asks for another set of taps than before makes a plan for
     // them, and keeps it. Models without weights for positions in the image, such as ResNet, take
     // images of any size, with a plan for each: those of the 8 other sizes that were used last
-    // stay.
+    // stay. Models that translate take the named inputs of docs/models.md, with a plan for each
+    // combination of lengths, of which 64 stay: round them up to multiples of 8.
     std::map<std::string, Tensor> run(const NamedInputs<Tensor>& inputs,
                                       const std::vector<std::string>& taps = {}) const;
 

@@ -40,9 +40,10 @@ struct RunFacts {
     std::size_t train_images = 0, val_images = 0;
     std::string train_data, val_data;  // in words
     std::uint64_t epochs = 0, steps_per_epoch = 0;
-    std::int64_t batch = 0;      // images of a step, in all processes together
+    std::int64_t batch = 0;      // images of a step, or pieces, in all processes together
     std::size_t last_batch = 0;  // of the last step of an epoch
-    std::size_t left_out = 0;    // images of an epoch that are in no step, others in each
+    std::size_t left_out = 0;    // images of an epoch that are in no step, others in each; pairs
+                                 // of sentences that are too long for the model
     std::string teacher;         // its name, file and normalisation; empty: no teacher
     std::int64_t parts = 1;      // that a process works its share through in
     double lr = 0;               // at its peak
@@ -52,6 +53,12 @@ struct RunFacts {
     std::string precision, isa;
     std::int64_t memory = 0;  // bytes that this process is expected to need at most; 0: not known
     std::filesystem::path folder;
+    // Of a model that translates, which has sentence pairs where others have images.
+    struct Text {
+        std::string source, target;  // languages
+        std::int64_t pieces = 0;     // of its vocabulary
+    };
+    std::optional<Text> text = {};
 };
 
 struct StepReport {
@@ -63,8 +70,8 @@ struct StepReport {
     // Of the latest step, where features are learned beyond labels: "spread", "teacher_entropy".
     std::map<std::string, double> watched = {};
     double lr = 0;
-    double images_per_second = 0;
-    double seconds_left = 0;  // of the whole run
+    double images_per_second = 0;  // of a model that translates: pieces of the targets
+    double seconds_left = 0;       // of the whole run
 };
 
 // A validation of a run.
@@ -76,7 +83,8 @@ struct EpochScores {
 
 struct EpochReport {
     std::uint64_t epoch = 0, epochs = 0;
-    double train_loss = 0, train_accuracy = 0, lr = 0, seconds = 0, images_per_second = 0;
+    double train_loss = 0, train_accuracy = 0, lr = 0, seconds = 0;
+    double images_per_second = 0;  // as in StepReport
     std::optional<Scores> val = {}, val_ema = {};
     bool best = false;
     bool has_accuracy = true;                    // of training; false: the loss makes no decisions

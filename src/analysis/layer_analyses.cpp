@@ -5,6 +5,8 @@
 #include "analysis/map_similarity.h"
 #include "analysis/model_analyses.h"
 #include "analysis/patch_filters.h"
+#include "analysis/place_filters.h"
+#include "models/catalogue.h"
 #include "report/line_chart.h"
 #include "report/matrix_chart.h"
 
@@ -142,7 +144,8 @@ Finding analyze_filters(const AnalysisRequest& request, std::vector<AnalysedMode
         {"Filters across patches",
          "Rows of the matrices that mix patches, those of the 6x6 central ones, each as "
          "an image of all patches: red adds, blue takes away (figure 4.2 of the "
-         "thesis). Below, how many numbers of each matrix are smaller than 5 % of its "
+         "thesis); of a translator the whole matrices across the places of a sentence. Below, how "
+         "many numbers of each matrix are smaller than 5 % of its "
          "largest (figure 4.3).",
          {},
          {}},
@@ -151,29 +154,38 @@ Finding analyze_filters(const AnalysisRequest& request, std::vector<AnalysedMode
     for_fitting("filters", request, models, [&](AnalysedModel& subject) {
         const std::string which = ++number == 1 ? "" : fmt::format("-{}", number);
         std::vector<TileGroup> groups;
-        for (PatchFilters& one : patch_filters(subject.model))
-            groups.push_back({fmt::format("layer {}", one.layer), std::move(one.tiles)});
+        const bool text = takes_text(subject.model.spec());
+        for (PatchFilters& one : text ? place_filters(subject.model) : patch_filters(subject.model))
+            groups.push_back(
+                {fmt::format("{} {}", text ? one.part : "layer", one.layer), std::move(one.tiles)});
         LineChart chart{.title = subject.name + ": sparsity of the matrices",
                         .x_label = "layer",
                         .unit = ChartUnit::percent,
                         .from_zero = true,
-                        .series = {{"across patches", {}}, {"MLP, first", {}}, {"MLP, second", {}}},
+                        .series = {{text ? "across places" : "across patches", {}},
+                                   {"MLP, first", {}},
+                                   {"MLP, second", {}}},
                         .every_point = true,
                         .name = "sparsity" + which,
                         .y_label = "share of numbers below 5 % of the largest"};
         nlohmann::json layers = nlohmann::json::array();
-        for (const LayerSparsity& one : matrix_sparsity(subject.model)) {
+        for (const LayerSparsity& one :
+             text ? place_sparsity(subject.model) : matrix_sparsity(subject.model)) {
             const double values[] = {one.patches, one.first, one.second};
-            for (std::size_t i = 0; i < 3; ++i)
-                chart.series[i].points.emplace_back(double(one.layer), values[i]);
+            // A decoder's layers follow the encoder's.
+            const double x = text ? double(layers.size()) : double(one.layer);
+            for (std::size_t i = 0; i < 3; ++i) chart.series[i].points.emplace_back(x, values[i]);
             layers.push_back({{"layer", one.layer},
-                              {"across_patches", one.patches},
+                              {text ? "across_places" : "across_patches", one.patches},
                               {"mlp_first", one.first},
                               {"mlp_second", one.second}});
+            if (text) layers.back()["part"] = one.part;
         }
-        finding.section.figures.push_back(tile_figure("filters" + which,
-                                                      subject.name + ": filters across patches",
-                                                      "rows of the central patches", groups));
+        finding.section.figures.push_back(
+            text ? tile_figure("filters" + which, subject.name + ": filters across places",
+                               "a row for each place, a column for what it reads", groups)
+                 : tile_figure("filters" + which, subject.name + ": filters across patches",
+                               "rows of the central patches", groups));
         finding.section.figures.push_back(line_figure(chart));
         finding.numbers.push_back({{"model", subject.name}, {"sparsity", std::move(layers)}});
     });

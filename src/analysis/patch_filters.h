@@ -12,7 +12,8 @@ namespace cait {
 
 struct PatchFilters {
     std::int64_t layer = 0;
-    Image tiles;  // the rows of the central 6x6 patches, each an image of all patches
+    Image tiles;            // the rows of the central 6x6 patches, each an image of all patches
+    std::string part = {};  // of a translator: "encoder" or "decoder"
 };
 // Each row in colours from blue for its most negative over white for 0 to red. Throws UsageError
 // where patches are not mixed by a matrix.
@@ -23,6 +24,7 @@ struct LayerSparsity {
     std::int64_t layer = 0;
     double patches = 0;            // the matrix across patches
     double first = 0, second = 0;  // the two of the MLP
+    std::string part = {};         // as above
 };
 std::vector<LayerSparsity> matrix_sparsity(const Model& model);  // throws as above
 

@@ -19,8 +19,8 @@ struct QuantizedTensor {
 // The scales of tensor NAME are the tensor NAME_scale.
 inline std::string scale_name(const std::string& name) { return name + "_scale"; }
 
-// Rows are along the first axis. A row is clipped where that lowers its squared error. Throws
-// Error, naming the row, for a number that is not finite.
+// Rows are along the first axis. A row is clipped where that lowers its squared error. Throws Error,
+// naming the row, for a number that is not finite.
 QuantizedTensor quantize_rows(const Tensor& floats);
 
 // float32. Throws Error unless there is a scale for each row.

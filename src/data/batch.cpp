@@ -18,6 +18,7 @@ void copy_row(const std::byte* from, std::size_t row, std::byte* to, std::size_t
 
 Tensor Batch::images() const {
     if (!views.empty()) throw Error("a batch of several views has no single images");
+    if (!inputs.empty()) throw Error("a batch of named inputs has no images");
     Shape shape = storage.shape();
     shape[0] = std::int64_t(size);
     return Tensor::view(storage.dtype(), shape, storage.bytes(), storage.owner());

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -29,15 +31,18 @@ struct Batch {
     // are views.
     Tensor storage;
     std::vector<ViewGroup> views;  // none: images() is the only view
-    std::size_t size = 0;  // images in it; below the capacity at the end of an epoch, or where
-                           // unreadable ones are left out
+    // Of models that take no images, by the names of the graph's inputs, each with `size` rows;
+    // there are neither images nor views then.
+    std::map<std::string, Tensor> inputs;
+    std::size_t size = 0;  // images (sentences) in it; below the capacity at the end of an epoch,
+                           // or where unreadable ones are left out
     std::vector<SampleKey> keys;  // (size) which samples these are
     Targets targets;              // by name, of LoaderOptions::targets
     Position position;            // of this batch in the run
     bool last_of_epoch = false;
 
     // A zero-copy view of the images that are there, (size, channels, height, width). Throws Error
-    // where there are views instead.
+    // where there are views or other inputs instead.
     Tensor images() const;
 
     // Drops all images but those in `rows`, which rise, with their keys and targets. Not for views.

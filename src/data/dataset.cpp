@@ -144,6 +144,12 @@ std::vector<std::int64_t> Dataset::class_numbers() const {
     return numbers;
 }
 
+SentencePair Dataset::sentences(std::size_t) const {
+    throw Error(fmt::format(
+        "{}: expected sentences and their translations, as text:FOLDER has them; found images",
+        source_));
+}
+
 std::string Dataset::label_text(std::size_t index) const {
     std::string text;
     for (const std::int64_t label : labels(index)) {

@@ -15,6 +15,7 @@
 #include "data/class_list.h"
 #include "data/label_image.h"
 #include "data/object.h"
+#include "data/sentence_pair.h"
 #include "image/codec/decode.h"
 #include "image/image.h"
 #include "image/ops/crop.h"
@@ -76,6 +77,13 @@ public:
     virtual std::int64_t image_number(std::size_t index) const { return std::int64_t(index) + 1; }
     // And the classes, one number each, no two the same.
     virtual std::vector<std::int64_t> class_numbers() const;
+
+    // Of sets that hold sentences and their translations, and no images at all. sentences() throws
+    // Error, naming file and line, where one cannot be read. Thread-safe.
+    virtual bool has_sentences() const { return false; }
+    virtual SentencePair sentences(std::size_t index) const;
+    // What source and target are written in: "en", "de".
+    virtual std::pair<std::string, std::string> languages() const { return {}; }
 
     // The levels at which the images are labelled, coarsest first ("coarse", "fine"); none where
     // label() is all there is.
@@ -155,6 +163,9 @@ public:
     std::vector<Object> objects(std::size_t i) const override { return inner_->objects(at(i)); }
     std::int64_t image_number(std::size_t i) const override { return inner_->image_number(at(i)); }
     std::vector<std::int64_t> class_numbers() const override { return inner_->class_numbers(); }
+    bool has_sentences() const override { return inner_->has_sentences(); }
+    SentencePair sentences(std::size_t i) const override { return inner_->sentences(at(i)); }
+    std::pair<std::string, std::string> languages() const override { return inner_->languages(); }
     std::vector<std::string> levels() const override { return inner_->levels(); }
     LabelLevel level(const std::string& name) const override { return inner_->level(name); }
     std::optional<std::filesystem::path> file(std::size_t i) const override {

@@ -7,6 +7,7 @@
 
 #include "data/bad_images.h"
 #include "data/batch.h"
+#include "data/batch_source.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "data/targets/label.h"
@@ -39,20 +40,14 @@ struct LoaderOptions {
     std::function<std::vector<MixDraw>(const Batch&)> mix;
 };
 
-class Loader {
+class Loader final : public BatchSource {
 public:
     Loader(DatasetPtr dataset, Sampler sampler, Transform transform, LoaderOptions options);
-    Loader(const Loader&) = delete;
-    Loader& operator=(const Loader&) = delete;
-    ~Loader();  // stops the workers, also in the middle of an epoch
+    ~Loader() override;  // stops the workers, also in the middle of an epoch
 
-    // The next batch, which stays valid and may be changed until the next call; nullptr at the end
-    // of the run. Rethrows what went wrong in a worker when the batch in question is reached, and
-    // again in every later call.
-    Batch* next();
-
-    Position position() const;  // of the batch that next() will return: what a checkpoint keeps
-    const std::vector<BadImage>& bad_images() const;
+    Batch* next() override;
+    Position position() const override;
+    const std::vector<BadImage>& bad_images() const override;
 
 private:
     class Implementation;

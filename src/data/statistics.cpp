@@ -71,7 +71,10 @@ public:
 private:
     bool read(std::size_t worker, std::size_t index) {
         try {
-            dataset_.read(index, {}, images_[worker]);
+            if (dataset_.has_sentences())
+                dataset_.sentences(index);
+            else
+                dataset_.read(index, {}, images_[worker]);
             return true;
         } catch (const Error& error) {
             check_mapped_files();
@@ -118,12 +121,6 @@ struct Sums {
     }
 };
 
-SideRange range_of(std::vector<std::int64_t> values) {
-    if (values.empty()) return {};
-    std::ranges::sort(values);
-    return {values.front(), values[values.size() / 2], values.back()};
-}
-
 ObjectStatistics count_objects(const Dataset& dataset) {
     constexpr double kSmallArea = 32 * 32, kMediumArea = 96 * 96;
     ObjectStatistics result;
@@ -148,6 +145,12 @@ ObjectStatistics count_objects(const Dataset& dataset) {
 }
 
 }  // namespace
+
+SideRange range_of(std::vector<std::int64_t> values) {
+    if (values.empty()) return {};
+    std::ranges::sort(values);
+    return {values.front(), values[values.size() / 2], values.back()};
+}
 
 DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options) {
     DatasetStatistics result;

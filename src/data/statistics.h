@@ -20,6 +20,9 @@ struct SideRange {
     bool operator==(const SideRange&) const = default;
 };
 
+// Least, median and most of some numbers; zeros where there are none.
+SideRange range_of(std::vector<std::int64_t> values);
+
 // Of what is where in the images, by COCO's three sizes: areas below 32 x 32 pixels, below 96 x 96
 // and above.
 struct ObjectStatistics {
@@ -49,7 +52,8 @@ struct PassOptions {
 // Reads every image. Sums are kept as integers, so the result does not depend on the threads.
 DatasetStatistics statistics(const Dataset& dataset, const PassOptions& options = {});
 
-// Reads every image and returns those that cannot be read, by index.
+// Reads every image (every pair of sentences, where there are none) and returns those that cannot
+// be read, by index.
 std::vector<BadImage> verify(const Dataset& dataset, const PassOptions& options = {});
 
 }  // namespace cait

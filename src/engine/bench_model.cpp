@@ -56,6 +56,7 @@ bool is_enough(const BenchEffort& effort, std::size_t runs, double seconds) {
 }  // namespace
 
 BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEffort& effort) {
+    expect_images(model.spec());
     const ModelInfo info = model.info();
     BenchResult result{.model = info.name,
                        .image_height = info.image_height,
@@ -102,6 +103,7 @@ BenchResult bench_model(const Model& model, const BenchCase& with, const BenchEf
 
 std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                                     const BenchEffort& effort) {
+    expect_images(model.spec());
     const Graph graph = record(model.spec(), {.taps = default_taps(model.spec())});
     const engine::Plan plan(graph, model.stored_weights(),
                             {.format = kernels::row_of(with.precision).format,
@@ -110,7 +112,7 @@ std::vector<LayerTime> bench_layers(const Model& model, const BenchCase& with,
                              .keep = with.keep});
     const Tensor images = noise(model, with.batch);
     std::vector<double> seconds(plan.steps().size());
-    const float* const inputs[] = {images.floats().data()};
+    const engine::Source inputs[] = {images.floats().data()};
     const auto run = [&] { plan.profile(inputs, engine::Index(with.batch), seconds); };
     run();  // warms up
     std::ranges::fill(seconds, 0);

@@ -43,7 +43,7 @@ void Compiler::compile() {
         std::visit(
             [&]<class Op>(const Op& op) {
                 if constexpr (std::is_same_v<Op, op::Input>) {
-                    if (op.dtype != DType::f32)
+                    if (op.dtype != DType::f32 && op.dtype != DType::i64)
                         throw Error(fmt::format("[input] {}: no step takes {}", op.name,
                                                 name_of(op.dtype)));
                     const std::vector<Index> extents = image_extents(node.shape);

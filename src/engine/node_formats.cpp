@@ -61,6 +61,7 @@ Products products_of(const Graph& graph, const Node& node) {
                                std::is_same_v<T, op::Attention> ||
                                std::is_same_v<T, op::AttentionMap> ||
                                std::is_same_v<T, op::AttentionApply> ||
+                               std::is_same_v<T, op::MaskedAttention> ||
                                std::is_same_v<T, op::ClassAttention> ||
                                std::is_same_v<T, op::ConvTranspose2d> ||
                                std::is_same_v<T, op::SqueezeExcite>)

@@ -9,6 +9,7 @@
 #include "cait/error.h"
 #include "engine/steps/steps.h"
 #include "engine/strided.h"
+#include "graph/id_limits.h"
 #include "graph/passes.h"
 
 namespace cait::engine {
@@ -58,8 +59,8 @@ Computation computation_of(const Graph& graph, const WeightMap& weights, const F
 struct Plan::Lane {
     kernels::Buffer arena;  // results between steps
     kernels::Workspace scratch;
-    std::vector<const float*> inputs;  // of the images that it computes
-    std::vector<View> results;         // the caller's memory, by output
+    std::vector<Source> inputs;  // of the images that it computes
+    std::vector<View> results;   // the caller's memory, by output
 
     Lane(std::size_t input_count, const std::vector<View>& outputs)
         : inputs(input_count), results(outputs) {
@@ -92,8 +93,12 @@ Plan::Plan(const Computation& computation, const PlanOptions& options,
     Compiler compiler(computation, options_.format, *store_, options_.threads);
     compiler.compile();
     inputs_ = computation.graph.inputs();
+    id_limits_ = id_limits(computation.graph);
     for (const auto& [name, id] : computation.graph.outputs) {
         const Node& node = computation.graph.node(id);
+        if (dtype_of(node.op) != DType::f32)
+            throw Error(fmt::format("[plan] output '{}': expected float32, found {} of an input",
+                                    name, name_of(dtype_of(node.op))));
         outputs_.push_back({name, node.shape});
         output_views_.push_back(compiler.view_of(id));
         compiler.keep(output_views_.back());
@@ -131,20 +136,27 @@ std::unique_ptr<Plan::State> Plan::make_state() const {
     kernels::IdlePool nobody;
     const kernels::UsePool use(nobody);
     const auto measure = [&](Lane& lane, Index images, int threads) {
-        const std::vector<const float*> nothing(inputs_.size(), lane.arena.floats());
+        std::vector<Source> nothing;
+        for (const op::Input& input : inputs_)
+            if (input.dtype == DType::i64)
+                nothing.emplace_back(reinterpret_cast<const std::int64_t*>(lane.arena.data()));
+            else
+                nothing.emplace_back(lane.arena.floats());
         run_steps(frame_of(lane, nothing, 0, images, threads));
     };
     Lane& first = state->lanes.front();
     for (Index images = 1; images <= memory_.group; ++images) measure(first, images, 1);
     for (Lane& lane : state->lanes) lane.scratch.match(first.scratch);
-    for (Index images = 1; images < std::min<Index>(options_.threads, memory_.group + 1); ++images)
+    const Index most_cut = options_.least_images > 1 ? options_.least_images * options_.threads
+                                                     : options_.threads;
+    for (Index images = 1; images < std::min<Index>(most_cut, memory_.group + 1); ++images)
         measure(first, images, options_.threads);
     return state;
 }
 
 Frame Plan::frame_of(Lane& lane, Inputs inputs, Index first, Index count, int threads) const {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-        lane.inputs[i] = inputs[i] + first * inputs_[i].shape.count();
+        lane.inputs[i] = inputs[i].from(first * inputs_[i].shape.count());
     return {.images = count,
             .threads = threads,
             .inputs = lane.inputs.data(),
@@ -185,16 +197,36 @@ void Plan::run_group(Lane& lane, Inputs inputs, Index first, Index count, int th
     }
 }
 
-void Plan::run(Inputs inputs, Index batch, std::span<float* const> results) const {
+void Plan::check_inputs(Inputs inputs, Index batch) const {
     if (inputs.size() != inputs_.size())
         throw Error(
             fmt::format("[plan] expected {} inputs, found {}", inputs_.size(), inputs.size()));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const op::Input& input = inputs_[i];
+        const bool takes_ids = input.dtype == DType::i64;
+        if (takes_ids ? inputs[i].ids() == nullptr : inputs[i].floats() == nullptr)
+            throw Error(fmt::format("[plan] expected {} {}, found none or another number format",
+                                    name_of(input.dtype), input.name));
+        if (takes_ids)
+            check_ids(input, {inputs[i].ids(), std::size_t(batch * input.shape.count())},
+                      id_limits_[i]);
+    }
+}
+
+// Images of a batch that are computed one after the other, cut among the threads: those that whole
+// rounds for all threads leave over in a short batch, or all of them where they are too few.
+Index Plan::cut_images(Index batch) const {
+    const Index threads = options_.threads;
+    if (options_.least_images > 1) return batch < options_.least_images * threads ? batch : 0;
+    return batch < 4 * threads ? batch % threads : 0;
+}
+
+void Plan::run(Inputs inputs, Index batch, std::span<float* const> results) const {
+    check_inputs(inputs, batch);
     const kernels::UsePool use(*pool_);
     std::unique_ptr<State> state = acquire();
     const Index threads = options_.threads;
-    // Whole rounds of images for all threads; in a short batch the rest is cut among them.
-    const Index rest = batch < 4 * threads ? batch % threads : 0;
-    const Index whole = batch - rest;
+    const Index whole = batch - cut_images(batch);
     const Index group =
         std::max<Index>(1, std::min(memory_.group, (whole + threads - 1) / threads));
     const Index groups = (whole + group - 1) / group;
@@ -213,6 +245,7 @@ void Plan::run(Inputs inputs, Index batch, std::span<float* const> results) cons
 
 void Plan::profile(Inputs inputs, Index batch, std::span<double> seconds) const {
     using Clock = std::chrono::steady_clock;
+    check_inputs(inputs, batch);
     std::unique_ptr<State> state = acquire();
     for (Index first = 0; first < batch; first += memory_.group) {
         const Frame frame = frame_of(state->lanes.front(), inputs, first,

@@ -27,6 +27,9 @@ struct PlanOptions {
     std::string name = "plan";           // of the model, for messages
     Index memory_limit = 0;              // bytes that a run may need beside the weights; 0: any
     std::vector<std::string> keep = {};  // as FormatRules has it
+    // Images that are worth a thread of their own: of fewer for each, steps are cut instead, so
+    // that weights are read once. Where images have few rows; 1: only what is left over is cut.
+    Index least_images = 1;
 };
 
 // What one run needs beside the weights, known before anything runs.
@@ -55,11 +58,11 @@ public:
     const std::vector<op::Input>& inputs() const { return inputs_; }
 
     // inputs[i] has inputs()[i] of the whole batch → results[i] gets outputs()[i] of all of it. Any
-    // number of threads may call this at the same time.
-    using Inputs = std::span<const float* const>;
+    // number of threads may call this at the same time. Throws Error for an id that is in no table.
+    using Inputs = std::span<const Source>;
     void run(Inputs inputs, Index batch, std::span<float* const> results) const;
     // Of a graph with one input.
-    void run(const float* only, Index batch, std::span<float* const> results) const {
+    void run(const Source& only, Index batch, std::span<float* const> results) const {
         run({&only, 1}, batch, results);
     }
 
@@ -79,6 +82,8 @@ private:
     void run_steps(const Frame& frame) const;
     std::unique_ptr<State> make_state() const;
     void check_memory(Index bytes) const;
+    void check_inputs(Inputs inputs, Index batch) const;
+    Index cut_images(Index batch) const;
     void run_group(Lane& lane, Inputs inputs, Index first, Index count, int threads,
                    std::span<float* const> results) const;
     std::unique_ptr<State> acquire() const;
@@ -91,6 +96,7 @@ private:
     std::vector<Output> outputs_;
     std::vector<View> output_views_;
     std::vector<op::Input> inputs_;
+    std::vector<std::int64_t> id_limits_;  // by input
     ArenaLayout layout_;
     PlanMemory memory_;
     mutable std::mutex mutex_;  // of the states that wait for their next run

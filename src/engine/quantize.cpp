@@ -42,6 +42,7 @@ WeightMap rounded_weights(const WeightMap& floats, const std::vector<std::string
 }
 
 void check_request(const Model& model, const Tensor& images, const QuantizeOptions& options) {
+    expect_images(model.spec());
     if (!model.quantized().empty())
         throw Error(fmt::format("{}: expected float weights, found {} tensors of int8",
                                 model.spec().name, model.quantized().size()));

@@ -12,6 +12,7 @@
 #include "engine/plan.h"
 #include "graph/match_inputs.h"
 #include "models/catalogue.h"
+#include "models/text_inputs.h"
 #include "system/cpu_limit.h"
 #include "system/file_guard.h"
 #include "system/memory_budget.h"
@@ -24,8 +25,9 @@ namespace {
 using engine::Index;
 
 // Plans for sizes other than the model's own: clients and folders of photographs bring any number
-// of them.
+// of them. Sentences have more lengths, and their plans are small.
 constexpr std::size_t kMostOtherSizes = 8;
+constexpr std::size_t kMostLengths = 64;
 
 // The first value that is not finite, or the count if all are.
 std::size_t first_non_finite(std::span<const float> values) {
@@ -59,10 +61,11 @@ struct Session::State {
     std::shared_ptr<kernels::ThreadPool> pool;
     std::mutex compiling, mutex;
     // A plan is for a set of taps, in whatever order they were named, and an image size, which is
-    // the model's own where they need no image.
+    // the model's own where they need no image, or for the lengths of sentences.
     struct Key {
         std::set<std::string> taps;
         std::int64_t height = 0, width = 0;
+        TextSize text = {};
         auto operator<=>(const Key&) const = default;
     };
     std::map<Key, std::shared_ptr<const engine::Plan>> plans;
@@ -80,18 +83,22 @@ struct Session::State {
     Key key_of(const std::vector<std::string>& taps) const {
         const ImageSize size = model.spec().architecture->common().image_size;
         const std::vector<std::string> all = taps.empty() ? default_taps(model.spec()) : taps;
-        return {{all.begin(), all.end()}, size.height, size.width};
+        return {{all.begin(), all.end()}, size.height, size.width, {}};
     }
 
     // At the size of the images. Where weights belong to positions in the image it stays the
     // model's own, and the images are refused later.
     Key key_of(const std::vector<std::string>& taps, const NamedInputs<Tensor>& inputs) {
-        const Key own = key_of(taps);
+        Key own = key_of(taps);
+        if (takes_text(model.spec())) {
+            own.text = text_size_of(inputs);
+            return own;
+        }
         if (!reads_images(model.spec(), taps)) return own;
         Key key = own;
         for (const auto& [name, tensor] : inputs)
             if ((name.empty() || name == "images") && tensor.shape().rank() == 4)
-                key = {own.taps, tensor.shape()[2], tensor.shape()[3]};
+                key = {own.taps, tensor.shape()[2], tensor.shape()[3], {}};
         const bool fits =
             key == own || find(key) || (key.height > 0 && key.width > 0 && !is_bound_to_a_size());
         return fits ? key : own;
@@ -119,7 +126,8 @@ struct Session::State {
         last = plans[key] = std::move(made);
         if (key == key_of({key.taps.begin(), key.taps.end()})) return nullptr;
         other_sizes.push_front(key);
-        if (other_sizes.size() <= kMostOtherSizes) return nullptr;
+        const std::size_t most = takes_text(model.spec()) ? kMostLengths : kMostOtherSizes;
+        if (other_sizes.size() <= most) return nullptr;
         auto oldest = plans.extract(other_sizes.back());
         other_sizes.pop_back();
         return std::move(oldest.mapped());
@@ -137,6 +145,15 @@ struct Session::State {
         return made;
     }
 
+    RecordOptions record_options(const Key& key) const {
+        RecordOptions wanted{.taps = {key.taps.begin(), key.taps.end()}};
+        if (!takes_text(model.spec()))
+            wanted.image_size = ImageSize{key.height, key.width};
+        else if (key.text != TextSize())
+            wanted.text_size = key.text;
+        return wanted;
+    }
+
     // By the options and by the file.
     std::vector<std::string> kept() const {
         std::vector<std::string> patterns = options.keep;
@@ -150,17 +167,16 @@ struct Session::State {
             memory_limit != 0 ? memory_limit : std::size_t(MemoryBudget::of_process().allowed());
         const std::vector<std::string> taps(key.taps.begin(), key.taps.end());
         // An image has hundreds of regions.
-        const std::size_t batch = reads_images(model.spec(), taps)
-                                      ? options.batch
-                                      : std::max(options.batch, std::size_t(kTestRegions));
+        const bool regions = model.spec().head.is_detector() && !reads_images(model.spec(), taps);
+        const std::size_t batch =
+            regions ? std::max(options.batch, std::size_t(kTestRegions)) : options.batch;
         const engine::PlanOptions how{.format = kernels::row_of(options.precision).format,
                                       .batch = Index(std::max<std::size_t>(1, batch)),
                                       .threads = threads,
                                       .name = model.spec().name,
                                       .memory_limit = Index(limit),
                                       .keep = kept()};
-        const RecordOptions wanted{.image_size = ImageSize{key.height, key.width}, .taps = taps};
-        auto plan = std::make_shared<engine::Plan>(record(model.spec(), wanted),
+        auto plan = std::make_shared<engine::Plan>(record(model.spec(), record_options(key)),
                                                    model.stored_weights(), how, store, pool);
         store->save();
         // Weights that were packed are read no more. Floats that were made of a file's numbers on
@@ -207,11 +223,21 @@ std::map<std::string, Tensor> Session::run(const NamedInputs<Tensor>& inputs,
     const std::shared_ptr<const engine::Plan> plan = state_->plan(state_->key_of(taps, inputs));
     const std::vector<Tensor> tensors = match_inputs(plan->inputs(), inputs, type_of);
     const std::int64_t batch = tensors.at(0).shape()[0];
-    if (batch == 0) throw Error("[input] expected at least one image, found none");
-    std::vector<const float*> sources;
+    if (batch == 0)
+        throw Error(fmt::format("[input] expected at least one {}, found none",
+                                takes_text(state_->model.spec()) ? "sentence" : "image"));
+    // Beside ids stand masks and what earlier runs gave: the state of a decoder is read once a step
+    // as it is.
+    const bool takes_ids =
+        std::ranges::any_of(tensors, [](const Tensor& t) { return t.dtype() == DType::i64; });
+    std::vector<engine::Source> sources;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-        check_finite(plan->inputs()[i], tensors[i]);
-        sources.push_back(tensors[i].floats().data());
+        if (tensors[i].dtype() == DType::i64) {
+            sources.emplace_back(tensors[i].integers().data());
+            continue;
+        }
+        if (!takes_ids) check_finite(plan->inputs()[i], tensors[i]);
+        sources.emplace_back(tensors[i].floats().data());
     }
     std::map<std::string, Tensor> results;
     std::vector<float*> targets;

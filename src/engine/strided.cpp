@@ -42,6 +42,12 @@ public:
     }
 
     Index outer() const { return axes_[0].extent; }
+    // Values for each step along the outermost axis.
+    Index inner() const {
+        Index count = 1;
+        for (std::size_t axis = 1; axis < count_; ++axis) count *= axes_[axis].extent;
+        return count;
+    }
 
     // Calls inner(offset in each operand, extent, steps) for every row along the innermost axis;
     // begin and end are of the outermost.
@@ -92,7 +98,7 @@ void combine(const Frame& frame, const View& a, const View& b, const View& to, c
     const Walk<3> walk({&to, &a, &b}, frame.images);
     float* out = frame.at(to);
     const float *left = frame.at(a), *right = frame.at(b);
-    frame.share(walk.outer(), [&](Index begin, Index end) {
+    frame.share(walk.outer(), walk.inner(), [&](Index begin, Index end) {
         walk.run(begin, end, [&](const auto& at, Index count, const auto& steps) {
             float* y = out + at[0];
             const float *p = left + at[1], *q = right + at[2];
@@ -113,7 +119,7 @@ void transform(const Frame& frame, const View& from, const View& to, const Op& o
     const Walk<2> walk({&to, &from}, frame.images);
     float* out = frame.at(to);
     const float* in = frame.at(from);
-    frame.share(walk.outer(), [&](Index begin, Index end) {
+    frame.share(walk.outer(), walk.inner(), [&](Index begin, Index end) {
         walk.run(begin, end, [&](const auto& at, Index count, const auto& steps) {
             float* y = out + at[0];
             const float* x = in + at[1];

@@ -54,6 +54,7 @@ DatasetPtr unlabelled_images(const std::vector<std::string>& files) {
 
 Embedding embed(const Executor& executor, const Model& model, const DatasetPtr& dataset,
                 const EmbedOptions& options) {
+    expect_images(model.spec());
     const FlipExecutor both(executor);
     const Executor& runs = options.flip ? static_cast<const Executor&>(both) : executor;
     const std::unique_ptr<Loader> loader = evaluation_loader(

@@ -23,6 +23,7 @@ bool has_two_heads(const Model& model) { return decisions_of(model, true).size()
 
 DataEvaluation evaluate_data(const Executor& executor, const Model& model,
                              const DatasetPtr& dataset, const EvaluateDataOptions& options) {
+    expect_images(model.spec());
     const CommonConfig& common = model.spec().architecture->common();
     const std::unique_ptr<Loader> loader = evaluation_loader(
         dataset, model.preprocessing(), common.image_size,

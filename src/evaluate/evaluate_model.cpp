@@ -10,6 +10,7 @@
 #include "evaluate/evaluate_segments.h"
 #include "evaluate/match_classes.h"
 #include "evaluate/segment_classes.h"
+#include "evaluate/translate/evaluate_translations.h"
 #include "models/catalogue.h"
 
 namespace cait {
@@ -71,10 +72,35 @@ ModelEvaluation evaluate_detector(const Model& model, const std::string& data,
     return result;
 }
 
+ModelEvaluation evaluate_translator(const Model& model, const std::string& data,
+                                    const EvaluationOptions& options) {
+    if (options.flip)
+        throw UsageError(fmt::format(
+            "flip: expected a model for images, found {}, which translates", model.spec().name));
+    const DatasetPtr dataset = open_dataset(data, Split::val);
+    EvaluateTranslationsOptions running{.worst = 0, .examples = 0};
+    if (options.loader_threads > 0) running.threads = options.loader_threads;
+    if (options.progress)
+        running.progress = [&](std::size_t done) { options.progress(done, dataset->size()); };
+    const TranslationsEvaluation found =
+        evaluate_translations(Translator(model, options.session), model, dataset, running);
+    ModelEvaluation result;
+    SessionOptions scoring = options.session;
+    scoring.batch = 8;
+    scoring.cache.clear();
+    found.scores->set_pieces(evaluate_references(EngineExecutor(model, scoring), model, dataset,
+                                                 running.threads, result.notes));
+    for (const ShownScore& one : found.scores->shown())
+        result.scores.push_back({one.score.name, one.score.value});
+    result.images = found.indices.size();
+    return result;
+}
+
 }  // namespace
 
 ModelEvaluation evaluate(const Model& model, const std::string& data,
                          const EvaluationOptions& options) {
+    if (takes_text(model.spec())) return evaluate_translator(model, data, options);
     if (segments(model)) return evaluate_segmenter(model, data, options);
     if (detects(model)) return evaluate_detector(model, data, options);
     const auto classes = std::size_t(model.spec().architecture->common().classes);

@@ -15,6 +15,7 @@ namespace cait {
 
 Tensor calibration_images(const Model& model, const DatasetPtr& dataset, std::size_t count,
                           bool skip_bad) {
+    expect_images(model.spec());
     const std::size_t wanted = std::min(count, dataset->size());
     std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < wanted; ++i) indices.push_back(i * dataset->size() / wanted);

@@ -9,6 +9,7 @@
 #include "evaluate/metrics.h"
 #include "evaluate/multi_label_metrics.h"
 #include "evaluate/segmentation_scores.h"
+#include "evaluate/text_scores.h"
 #include "models/finite_logits.h"
 
 namespace cait {
@@ -33,8 +34,12 @@ constexpr MeasureRow kMeasures[] = {
      [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<SegmentationScores>(classes);
      }},
-    {kDetect, [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
+    {kDetect,
+     [](const Task&, std::size_t classes, std::size_t) -> MeasurePtr {
          return std::make_shared<DetectionScores>(classes, true);
+     }},
+    {kTranslate, [](const Task&, std::size_t, std::size_t) -> MeasurePtr {
+         return std::make_shared<TextScores>();
      }}};
 
 }  // namespace

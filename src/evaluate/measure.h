@@ -58,7 +58,8 @@ public:
                              std::span<const std::int64_t> labels) = 0;
 
     virtual std::size_t classes() const = 0;
-    virtual std::uint64_t images() const = 0;  // that count
+    virtual std::uint64_t images() const = 0;                 // that count
+    virtual std::string counted() const { return "images"; }  // what these are
 
     virtual Scores scores() const = 0;                  // of records; the first says most
     virtual std::vector<ShownScore> shown() const = 0;  // of `cait eval` and evaluate()

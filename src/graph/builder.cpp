@@ -93,10 +93,11 @@ Value Builder::record(Op op, std::span<const Value> inputs, Location where) {
         shapes.push_back(input.shape());
     }
     try {
-        for (const Value& input : inputs)
-            if (input.dtype() != DType::f32)
-                throw Error(fmt::format("[{}] expected float32, got {} of %{}", op_name(op),
-                                        name_of(input.dtype()), input.id()));
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            if (const DType wanted = input_dtype(op, i); inputs[i].dtype() != wanted)
+                throw Error(fmt::format("[{}] expected {}, got {} of %{}", op_name(op),
+                                        name_of(wanted), name_of(inputs[i].dtype()),
+                                        inputs[i].id()));
         Shape shape = infer_shape(op, shapes);
         return append(std::move(op), std::move(ids), std::move(shape), where);
     } catch (const Error& error) {
@@ -182,6 +183,19 @@ Value Builder::attention(const AttentionInputs& in, std::int64_t heads, double s
     }
     return record(op::Attention{attention_options(in, heads, scale)},
                   with_mixes({in.q, in.k, in.v}, in), where);
+}
+
+Value Builder::masked_attention(Value q, Value k, Value v, Value mask, std::int64_t heads,
+                                double scale, bool causal, std::string_view map_tap,
+                                Location where) {
+    const op::MaskedAttention op{heads, scale, causal};
+    if (!map_tap.empty() && wants(map_tap)) {
+        const Value map = op.map(*this, q, k, mask, where);
+        output(map_tap, map);
+        return attention_apply(map, v, where);
+    }
+    if (!mask) return record(op, {q, k, v}, where);
+    return record(op, {q, k, v, mask}, where);
 }
 
 Value Builder::residual(Value x, Value branch, Value scale, double drop_path, Location where) {

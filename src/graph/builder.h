@@ -201,6 +201,25 @@ public:
         return record(op::AdaptivePool2d{size}, {x}, where);
     }
 
+    // Rows of a table [V, D]; ids are an input.
+    Value embedding(Value ids, Value table, Location where = Location::current()) {
+        return record(op::Embedding{}, {ids, table}, where);
+    }
+    Value triangular(Value x, double fill, std::int64_t diagonal = 0,
+                     Location where = Location::current()) {
+        return record(op::Triangular{fill, diagonal}, {x}, where);
+    }
+    // Of places that are an input ...
+    Value sinusoids(Value places, std::int64_t dim, std::int64_t first,
+                    Location where = Location::current()) {
+        return record(op::Sinusoids{dim, first}, {places}, where);
+    }
+    // ... or of 0 … count-1, [count, dim].
+    Value sinusoids(std::int64_t count, std::int64_t dim, std::int64_t first,
+                    Location where = Location::current()) {
+        return record(op::Sinusoids{dim, first, count}, {}, where);
+    }
+
     // ---- Composites
     Value conv_transpose2d(Value x, const Affine& params, Location where = Location::current());
     Value squeeze_excite(Value x, const Affine& reduce, const Affine& expand,
@@ -227,6 +246,10 @@ public:
     // where weights are dropped; the tap shows them before that.
     Value attention(const AttentionInputs& inputs, std::int64_t heads, double scale,
                     std::string_view map_tap = {}, Location where = Location::current());
+    // mask [B, K] may be empty. Recorded as its map and the values where `map_tap` is wanted.
+    Value masked_attention(Value q, Value k, Value v, Value mask, std::int64_t heads, double scale,
+                           bool causal, std::string_view map_tap = {},
+                           Location where = Location::current());
     Value residual(Value x, Value branch, Value scale, double drop_path,
                    Location where = Location::current());
 

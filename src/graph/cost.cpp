@@ -24,7 +24,7 @@ std::int64_t macs_of(const Node& node, const Graph& graph) {
 // Views and parameters take no activation memory of their own.
 std::int64_t bytes_of(const Node& node) {
     const bool has_storage = node.shape.has_batch() && !is_view(node.op);
-    return has_storage ? node.shape.count() * std::int64_t(sizeof(float)) : 0;
+    return has_storage ? node.shape.count() * std::int64_t(size_of(dtype_of(node.op))) : 0;
 }
 
 // Runs the nodes in order and frees each result after its last use, as an executor would.

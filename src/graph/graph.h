@@ -13,6 +13,7 @@
 
 #include "base/image_size.h"
 #include "base/position_rule.h"
+#include "base/text_size.h"
 #include "cait/tensor.h"
 #include "graph/init.h"
 #include "graph/ops.h"
@@ -24,9 +25,10 @@ enum class Mode { infer, train };
 struct RecordOptions {
     Mode mode = Mode::infer;
     std::optional<ImageSize> image_size = {};  // another size than the configuration's
-    std::optional<double> drop_path = {};      // another rate than the configuration's
-    bool mix_tokens = false;                   // training: images exchange tokens (op::MixTokens)
-    std::vector<std::string> taps = {};        // outputs wanted; empty means the logits
+    std::optional<TextSize> text_size = {};  // lengths of the sentences of a model that takes text
+    std::optional<double> drop_path = {};    // another rate than the configuration's
+    bool mix_tokens = false;                 // training: images exchange tokens (op::MixTokens)
+    std::vector<std::string> taps = {};      // outputs wanted; empty means the logits
 };
 
 // How patches or the positions of a feature map lie in the image.

@@ -14,6 +14,7 @@ struct Init {
         trunc_normal,  // N(0, a²) cut at the absolute bounds ±2, as the reference code does
         uniform,       // [a, b)
         sincos2d,      // fixed two-dimensional sine-cosine position embedding
+        embedding,     // N(0, a²), but row b of the first axis is zero
         stacked,       // equal parts along the first axis, each with its own rule
     };
 
@@ -29,6 +30,10 @@ struct Init {
     static Init trunc_normal(double std) { return {Kind::trunc_normal, std, 0, {}}; }
     static Init uniform(double low, double high) { return {Kind::uniform, low, high, {}}; }
     static Init sincos2d() { return {Kind::sincos2d, 0, 0, {}}; }
+    // Of a table whose row `padding` stands for no piece.
+    static Init embedding(double std, std::int64_t padding) {
+        return {Kind::embedding, std, double(padding), {}};
+    }
     static Init stacked(std::vector<Init> parts) { return {Kind::stacked, 0, 0, std::move(parts)}; }
 
     // PyTorch's default for convolutions, weight and bias alike.

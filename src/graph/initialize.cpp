@@ -55,6 +55,12 @@ void fill(std::span<float> out, const Init& init, const ParamSpec& spec, RandomS
                 value = float(init.a + (init.b - init.a) * double(random.uniform()));
             return;
         case Init::Kind::sincos2d: fill_sincos(out, spec); return;
+        case Init::Kind::embedding: {
+            for (float& value : out) value = float(double(random.normal()) * init.a);
+            const auto row = std::size_t(spec.shape[-1]);
+            std::ranges::fill(out.subspan(std::size_t(init.b) * row, row), 0.0F);
+            return;
+        }
         case Init::Kind::stacked: {
             const std::size_t part = out.size() / init.parts.size();
             if (part * init.parts.size() != out.size())

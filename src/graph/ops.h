@@ -274,6 +274,43 @@ struct AdaptivePool2d {
     Tensor compute(Tensors in, const Shape& shape) const;
 };
 
+// Rows of a table: ids [...] int64, table [V, D] → [..., D]. A run checks its ids before it starts
+// (id_limits.h).
+struct Embedding {
+    static constexpr std::string_view kName = "embedding";
+    static constexpr bool kTakesIds = true;  // the first input is int64
+    Shape infer(Shapes in) const;
+    Tensor compute(Tensors in, const Shape& shape) const;
+};
+// x [..., Q, K] → the same, with `fill` in place of what stands above the diagonal. Row q keeps its
+// columns up to q + diagonal: -1 leaves out the main diagonal, too.
+struct Triangular {
+    static constexpr std::string_view kName = "triangular";
+    double fill = 0;
+    std::int64_t diagonal = 0;
+    // Columns of a row that are kept, of `columns`.
+    std::int64_t kept(std::int64_t row, std::int64_t columns) const;
+    Shape infer(Shapes in) const;
+    std::string attributes() const;
+    Tensor compute(Tensors in, const Shape& shape) const;
+};
+// Position embeddings as fairseq's: places [...] int64 → [..., dim], the sines of (place + first) *
+// 10000^(-i / (dim/2 - 1)) and then their cosines. Without an input, of the places 0 … count-1,
+// [count, dim].
+struct Sinusoids {
+    static constexpr std::string_view kName = "sinusoids";
+    std::int64_t dim = 0;
+    std::int64_t first = 0;
+    std::int64_t count = 0;                  // without an input
+    static constexpr bool kTakesIds = true;  // the input, if any, is int64
+    std::vector<float> frequencies() const;  // [dim / 2]
+    // The row of one place, [dim].
+    void write_row(std::int64_t place, std::span<const float> frequencies, float* row) const;
+    Shape infer(Shapes in) const;
+    std::string attributes() const;
+    Tensor compute(Tensors in, const Shape& shape) const;
+};
+
 // ---- Composites: each has a decomposition into the above; a walker may run it directly.
 
 // x [..., D], weight [D], bias [D]
@@ -319,6 +356,22 @@ struct Attention : AttentionOptions {
 struct AttentionApply {
     static constexpr std::string_view kName = "attention_apply";
     Shape infer(Shapes in) const;
+    Value decompose(Builder& b, Values in, Location at) const;
+};
+// Attention of texts: q [B, Q, D], k [B, K, D], v [B, K, D], mask [B, K] (optional; 1 where a key
+// counts, 0 where it is padding) → [B, Q, D]. A causal query sees the keys up to its own place.
+// Scores that do not count are near -1e9, not infinite, so that a query that sees no key has a
+// result: the mean of all values.
+struct MaskedAttention {
+    static constexpr std::string_view kName = "masked_attention";
+    static constexpr double kHidden = -1e9;
+    std::int64_t heads = 1;
+    double scale = 1;
+    bool causal = false;
+    // The first half of the decomposition, [B, H, Q, K]; `mask` may be empty.
+    Value map(Builder& b, Value q, Value k, Value mask, Location at) const;
+    Shape infer(Shapes in) const;
+    std::string attributes() const;
     Value decompose(Builder& b, Values in, Location at) const;
 };
 // x, branch, scale ([D] or [1], optional) → x + drop_path(scale * branch)
@@ -427,9 +480,10 @@ using Op = std::variant<op::Input, op::Param, op::Linear, op::MatMul, op::Conv2d
                         op::Scale, op::Activation, op::Softmax, op::Reshape, op::Permute,
                         op::Concat, op::Slice, op::Expand, op::Reduce, op::DropPath, op::Dropout,
                         op::Dropout2d, op::MixTokens, op::BatchNorm, op::Pool2d, op::Unfold,
-                        op::Fold, op::Resize, op::AdaptivePool2d, op::LayerNorm,
-                        op::ConvTranspose2d, op::AttentionMap, op::Attention, op::AttentionApply,
-                        op::Residual, op::SqueezeExcite, op::Outlook, op::PatchEmbed, op::ConvUnit,
+                        op::Fold, op::Resize, op::AdaptivePool2d, op::Embedding, op::Triangular,
+                        op::Sinusoids, op::LayerNorm, op::ConvTranspose2d, op::AttentionMap,
+                        op::Attention, op::AttentionApply, op::MaskedAttention, op::Residual,
+                        op::SqueezeExcite, op::Outlook, op::PatchEmbed, op::ConvUnit,
                         op::ClassAttention, op::PatchMix, op::MlpBranch, op::AttentionBranch>;
 
 inline std::string_view op_name(const Op& op) {
@@ -440,6 +494,16 @@ inline std::string_view op_name(const Op& op) {
 inline DType dtype_of(const Op& op) {
     const auto* input = std::get_if<op::Input>(&op);
     return input != nullptr ? input->dtype : DType::f32;
+}
+
+// Of input i.
+inline DType input_dtype(const Op& op, std::size_t i) {
+    const bool takes_ids = std::visit(
+        []<class T>(const T&) {
+            return requires { T::kTakesIds; };
+        },
+        op);
+    return takes_ids && i == 0 ? DType::i64 : DType::f32;
 }
 
 inline Shape infer_shape(const Op& op, op::Shapes inputs) {

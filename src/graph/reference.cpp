@@ -4,6 +4,7 @@
 
 #include "base/convert.h"
 #include "cait/error.h"
+#include "graph/id_limits.h"
 #include "graph/match_inputs.h"
 #include "graph/passes.h"
 
@@ -40,6 +41,9 @@ std::map<std::string, Tensor> run_reference(const Graph& graph, const NamedInput
     const Graph primitives = decompose(graph);
     const Liveness live = liveness(primitives);
     const std::vector<Tensor> given = match_inputs(primitives.inputs(), inputs, type_of);
+    const std::vector<std::int64_t> limits = id_limits(primitives);
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (limits[i] > 0) check_ids(primitives.inputs()[i], given[i].integers(), limits[i]);
     auto next = given.begin();
     std::vector<Tensor> results(primitives.nodes.size());
     for (const Node& node : primitives.nodes) {

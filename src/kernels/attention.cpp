@@ -22,7 +22,7 @@ public:
         maps_.set_keys(k);
         set_values(v);
         for_blocks([&](Index begin, Index rows) {
-            maps_.compute(q.from(begin), rows);
+            maps_.compute(q, begin, rows);
             for (Index h = 0; h < s_.heads; ++h)
                 apply(h, rows_of(maps_.mixed(h), maps_.ld()), rows,
                       output.from(begin, h * s_.head_dim));
@@ -32,7 +32,7 @@ public:
     void write_map(const Rows& q, const Rows& k, float* map, Index map_step) {
         maps_.set_keys(k);
         for_blocks([&](Index begin, Index rows) {
-            maps_.compute(q.from(begin), rows);
+            maps_.compute(q, begin, rows);
             for (Index h = 0; h < s_.heads; ++h)
                 for (Index r = 0; r < rows; ++r)
                     std::copy_n(maps_.mixed(h) + r * maps_.ld(), s_.keys,

@@ -1,5 +1,6 @@
-// Attention of one image, all heads at once: plain, with talking heads, or with few queries (class
-// attention). Maps never leave the second-level cache: queries are taken a block at a time.
+// Attention of one image, all heads at once: plain, with talking heads, with few queries (class
+// attention), or of a text, where some keys do not count. Maps never leave the second-level cache:
+// queries are taken a block at a time.
 #pragma once
 
 #include "kernels/product.h"
@@ -19,6 +20,11 @@ struct AttentionShape {
     const float* before_bias = nullptr;
     const float* after_weight = nullptr;
     const float* after_bias = nullptr;
+    // Texts: which keys count, [keys], see SeenKeys; null: all. Of a causal text query i stands at
+    // place first_query + i.
+    const float* key_mask = nullptr;
+    bool causal = false;
+    Index first_query = 0;
     Format format = Format::f32;  // of the products' operands
 };
 

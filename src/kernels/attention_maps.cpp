@@ -21,6 +21,7 @@ Index map_floats(const AttentionShape& s) { return s.heads * block_queries(s) * 
 
 AttentionMaps::AttentionMaps(const AttentionShape& s, Arena& arena)
     : s_(s),
+      seen_(s.keys, s.key_mask, s.causal),
       ld_(map_ld(s)),
       step_(block_queries(s) * ld_),
       key_bytes_(aligned(products(s.format).packed_bytes(s.head_dim, s.keys))),
@@ -38,7 +39,14 @@ void AttentionMaps::set_keys(const Rows& k) {
             keys_ + h * key_bytes_);
 }
 
-void AttentionMaps::compute(const Rows& q, Index rows) {
+void AttentionMaps::weigh(float* scores, Index place, Index rows) const {
+    if (s_.key_mask == nullptr && !s_.causal)
+        return best_kernels().softmax(scores, rows, s_.keys, ld_, s_.format);
+    for (Index r = 0; r < rows; ++r)
+        seen_.weigh(scores + r * ld_, s_.first_query + place + r, s_.format);
+}
+
+void AttentionMaps::compute(const Rows& q, Index first, Index rows) {
     const ProductKernels& kernels = products(s_.format);
     const KernelTable& table = best_kernels();
     // Columns up to ld_ are computed as well: packed keys are padded with zeros.
@@ -47,7 +55,7 @@ void AttentionMaps::compute(const Rows& q, Index rows) {
             {.m = rows,
              .n = ld_,
              .k = s_.head_dim,
-             .a = staged(s_.format, head_of(q, s_, h), rows, s_.head_dim, query_),
+             .a = staged(s_.format, head_of(q.from(first), s_, h), rows, s_.head_dim, query_),
              .b = {keys_ + h * key_bytes_, s_.format, kernels.layout, s_.head_dim, s_.keys},
              .c = scores(h),
              .c_ld = ld_,
@@ -57,8 +65,7 @@ void AttentionMaps::compute(const Rows& q, Index rows) {
         if (s_.before_weight != nullptr)
             table.mix_heads({s_.heads, count, step_, s_.before_weight, s_.before_bias, false},
                             scores_ + at, weights_ + at);
-        for (Index h = 0; h < s_.heads; ++h)
-            table.softmax(weights(h) + at, stripe, s_.keys, ld_, s_.format);
+        for (Index h = 0; h < s_.heads; ++h) weigh(weights(h) + at, first + at / ld_, stripe);
         if (s_.after_weight != nullptr)
             table.mix_heads({s_.heads, count, step_, s_.after_weight, s_.after_bias, false},
                             weights_ + at, mixed_ + at);

@@ -5,6 +5,7 @@
 #include "kernels/attention.h"
 #include "kernels/operand.h"
 #include "kernels/packed_matrix.h"
+#include "kernels/seen_keys.h"
 
 namespace cait::kernels {
 
@@ -21,8 +22,9 @@ public:
 
     // Packs the keys of an image; maps follow for block after block of its queries.
     void set_keys(const Rows& k);
-    // Fills scores, weights and, where there is a mix behind the softmax, mixed().
-    void compute(const Rows& q, Index rows);
+    // Fills scores, weights and, where there is a mix behind the softmax, mixed(), of queries
+    // [first, first + rows); q has the first of all.
+    void compute(const Rows& q, Index first, Index rows);
 
     Index ld() const { return ld_; }
     Index step() const { return step_; }  // from one head's map to the next
@@ -42,7 +44,11 @@ public:
     }
 
 private:
+    // Of the queries from `place` on.
+    void weigh(float* scores, Index place, Index rows) const;
+
     const AttentionShape& s_;
+    SeenKeys seen_;
     Index ld_, step_;
     Index key_bytes_;
     float *scores_, *weights_, *mixed_;

@@ -17,6 +17,23 @@ struct MixArgs {
     bool transposed = false;
 };
 
+// A place in a row of logits, and what stands there.
+struct RankedLogit {
+    float value;
+    std::int32_t index;
+};
+
+// What is known of a row of logits, part after part. Before the first one nothing is `found` and
+// `sum` is 0.
+struct LogitRow {
+    RankedLogit* best =
+        nullptr;  // room for `most`: the largest first, of equals the one seen first
+    Index most = 0, found = 0;
+    float top = 0;       // the largest of all, from which `sum` counts
+    double sum = 0;      // of e^(value - top)
+    bool finite = true;  // false: not all values were, and nothing else here means anything
+};
+
 // How the values of an image are turned into bytes: value = (byte - zero) * scale.
 struct ByteRange {
     float scale = 0;    // not a number where a value is not finite
@@ -135,6 +152,18 @@ struct OutlookArgs {
     return area * 16 + (round_up(heads * area, kWidest) + kWidest) * area * 4;
 }
 
+// Rows [m, …] times rows [count, columns], each `ld` apart, read where they lie.
+struct RowArgs {
+    const float* left = nullptr;
+    Index left_ld = 0;
+    Index m = 1;
+    const float* rows = nullptr;
+    Index ld = 0, count = 0, columns = 0;
+    float scale = 1;
+    float* out = nullptr;
+    Index out_ld = 0;
+};
+
 // Backward, beside the products.
 struct TrainKernels {
     // Adds to d_weight and d_bias; dx = (residual ? residual : 0) + gradient. dx may be dy or
@@ -185,6 +214,12 @@ struct KernelTable {
     // computed with shorter polynomials.
     void (*softmax)(float* x, Index rows, Index columns, Index ld, Format rounded_to);
     void (*mix_heads)(const MixArgs& args, const float* input, float* output);
+    // Values [first, first + count) of the row, which stand at x.
+    void (*rank_logits)(const float* x, Index count, Index first, LogitRow& row);
+    // out [m, count] = scale * left [m, columns] · rows^T
+    void (*dot_rows)(const RowArgs& args);
+    // out [m, columns] = scale * left [m, count] · rows
+    void (*sum_rows)(const RowArgs& args);
     // y = x + factor * scale * branch; scale [dim] may be null.
     void (*residual)(const float* x, const float* branch, const float* scale, float factor,
                      Index rows, Index dim, float* y);

@@ -4,6 +4,7 @@
 
 #include "base/rename.h"
 #include "models/catalogue.h"
+#include "models/fairseq_file.h"
 
 namespace cait {
 
@@ -36,6 +37,7 @@ std::vector<NamedTensor> alias_weights(const Model& model) {
         extents.insert(extents.begin(), axes - extents.size(), 1);
         tensors.push_back({to_alias(name, renames), tensor.reshaped(Shape(extents))});
     }
+    if (takes_text(model.spec())) add_for_fairseq(tensors);
     return tensors;
 }
 

@@ -131,6 +131,7 @@ struct Family {
     std::vector<Preset> presets;
     std::string alias = "timm";  // whose names renames() has; where it has none, theirs are ours
     MapsOf maps = MapsOf::blocks;
+    bool takes_text = false;  // sentences, and no images
 };
 
 template <class Config>

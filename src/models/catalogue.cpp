@@ -10,9 +10,10 @@ namespace cait {
 
 const std::vector<Family>& families() {
     static const std::vector<Family> all = {
-        vit_family(),    deit_family(),         deit3_family(),  dinov2_family(),
-        cait_family(),   deepvit_family(),      ceit_family(),   volo_family(),
-        resmlp_family(), patchconvnet_family(), resnet_family(), regnet_family()};
+        vit_family(),      deit_family(),         deit3_family(),  dinov2_family(),
+        cait_family(),     deepvit_family(),      ceit_family(),   volo_family(),
+        resmlp_family(),   patchconvnet_family(), resnet_family(), regnet_family(),
+        translate_family()};
     return all;
 }
 
@@ -57,6 +58,8 @@ std::pair<const Family*, const Preset*> find_preset(const std::string& name) {
 
 void check_head(ModelSpec& spec) {
     HeadConfig& head = spec.head;
+    if (takes_text(spec) && !head.plain())
+        throw_rule("head: expected none, as the model translates");
     if (!head.has_own_classes()) return;
     if (head.predictor > 0)
         throw_rule("head.predictor: expected 0, as the head answers for every {}",
@@ -99,6 +102,16 @@ std::map<std::string, std::string> ModelSpec::settings() const {
     return result;
 }
 
+bool takes_text(const ModelSpec& spec) { return spec.family->takes_text; }
+
+void expect_images(const ModelSpec& spec) {
+    if (takes_text(spec))
+        throw UsageError(
+            fmt::format("{}: expected a model for images, found one that translates text, which "
+                        "`cait translate` runs",
+                        spec.name));
+}
+
 std::int64_t class_count(const ModelSpec& spec) {
     if (spec.head.is_dense()) return spec.head.dense.classes;
     if (spec.head.is_detector()) return spec.head.detection.classes;
@@ -134,6 +147,7 @@ std::vector<Rename> known_renames(const ModelSpec& spec) {
 }
 
 std::vector<std::string> default_taps(const ModelSpec& spec) {
+    if (takes_text(spec)) return {"logits"};
     if (spec.head.is_detector()) return proposal_taps();
     if (spec.head.is_dense()) return {"segmentation"};
     return {spec.architecture->common().classes > 0 ? "logits" : "features"};
@@ -145,6 +159,7 @@ bool is_in_head(const HeadConfig& head, std::string_view param) {
 }
 
 bool reads_images(const ModelSpec& spec, std::span<const std::string> taps) {
+    if (takes_text(spec)) return false;
     return !spec.head.is_detector() || taps.empty() || !std::ranges::all_of(taps, is_region_tap);
 }
 
@@ -160,7 +175,7 @@ RecordOptions with_default_tap(const ModelSpec& spec, RecordOptions options) {
     }
     if (options.taps.empty() && spec.head.is_detector())
         options.taps = detection_taps(spec.head.detection);
-    if (spec.architecture->common().classes > 0) return options;
+    if (spec.architecture->common().classes > 0 || takes_text(spec)) return options;
     for (const std::string& tap : options.taps)
         if (tap.starts_with("logits"))
             throw UsageError(
@@ -192,6 +207,7 @@ void record_on_maps(Builder& b, const ModelSpec& spec, const CommonConfig& commo
 }
 
 void record_into(Builder& builder, const Architecture& architecture, const ModelSpec& spec) {
+    if (takes_text(spec)) return architecture.record(builder);
     if (spec.head.any()) builder.demand("features");
     if (spec.head.has_own_classes()) builder.demand(kMaps);
     architecture.record(builder);

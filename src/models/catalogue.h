@@ -29,6 +29,7 @@ Family resmlp_family();
 Family patchconvnet_family();
 Family resnet_family();
 Family regnet_family();
+Family translate_family();
 
 const std::vector<Family>& families();
 
@@ -49,6 +50,11 @@ struct ModelSpec {
 ModelSpec configure(const std::string& name, const SettingList& settings = {});
 
 Graph record(const ModelSpec& spec, const RecordOptions& options = {});
+
+// Whether the model takes sentences; it takes no images then.
+bool takes_text(const ModelSpec& spec);
+// Throws UsageError, naming the command for it, for a model that takes sentences.
+void expect_images(const ModelSpec& spec);
 
 // How many classes the model's answers have, be they for an image or for every pixel.
 std::int64_t class_count(const ModelSpec& spec);

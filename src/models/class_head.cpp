@@ -92,6 +92,7 @@ std::string row_key(const std::string& stacked, std::int64_t row) {
 }  // namespace
 
 Model Model::with_classes(std::vector<std::string> names, std::uint64_t seed) const {
+    expect_images(*spec_);
     Model model = *this;
     if (names.empty())
         throw UsageError(

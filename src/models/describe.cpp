@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/fairseq_file.h"
 #include "models/file_tensors.h"
 #include "models/own_settings.h"
 
@@ -13,6 +14,7 @@ namespace cait {
 namespace {
 
 Preparer preparer_for(const ModelSpec& spec, const Preprocessing& preprocessing) {
+    expect_images(spec);
     const CommonConfig& common = spec.architecture->common();
     if (common.channels != 3)
         throw UsageError(fmt::format("{}: expected a model of 3 channels, as images have, found {}",
@@ -38,8 +40,12 @@ Preprocessing published_preprocessing(const ModelSpec& spec) {
                         : fmt::format(" (its tensors fit {})", fmt::join(fitting, ", "))));
 }
 
+bool has_setting(const SettingList& settings, std::string_view key) {
+    return std::ranges::count(settings, key, &SettingList::value_type::first) > 0;
+}
+
 // What the file settles before anybody's settings: all of them where it is about this model;
-// otherwise the number of its classes.
+// otherwise the number of its classes, or of its pieces.
 SettingList settings_in(const WeightFile& file, const FileFacts& facts, const std::string& path,
                         const std::string& name, const SettingList& settings) {
     if (facts.describe(name)) {
@@ -47,11 +53,13 @@ SettingList settings_in(const WeightFile& file, const FileFacts& facts, const st
         return facts.settings;
     }
     const ModelSpec spec = configure(name, settings);
-    const char* key = spec.head.has_own_classes() ? "head.classes" : "classes";
-    if (std::ranges::count(settings, key, &SettingList::value_type::first) > 0) return {};
-    const auto classes = classes_in(file, spec);
-    if (!classes) return {};
-    return {{key, std::to_string(*classes)}};
+    const char* key = takes_text(spec)              ? "vocabulary"
+                      : spec.head.has_own_classes() ? "head.classes"
+                                                    : "classes";
+    if (has_setting(settings, key)) return {};
+    const auto count = takes_text(spec) ? pieces_in(file) : classes_in(file, spec);
+    if (!count) return {};
+    return {{key, std::to_string(*count)}};
 }
 
 }  // namespace

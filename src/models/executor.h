@@ -22,9 +22,11 @@ public:
                                               const std::vector<std::string>& taps) const = 0;
 };
 
-// The same for more images than are to go through together; progress after each batch.
+// The same for more images, or rows of all inputs, than are to go through together; progress after
+// each batch.
 std::map<std::string, Tensor> run_in_batches(
-    const Executor& executor, const Tensor& images, const std::vector<std::string>& taps,
-    std::size_t batch, const std::function<void(std::size_t done, std::size_t total)>& progress);
+    const Executor& executor, const NamedInputs<Tensor>& inputs,
+    const std::vector<std::string>& taps, std::size_t batch,
+    const std::function<void(std::size_t done, std::size_t total)>& progress);
 
 }  // namespace cait

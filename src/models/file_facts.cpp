@@ -1,11 +1,15 @@
 #include "models/file_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "base/base64.h"
+#include "base/printable.h"
 #include "image/preprocessing_json.h"
 #include "models/task.h"
 #include "weights/metadata_json.h"
@@ -22,6 +26,10 @@ constexpr const char* kClasses = "cait.classes";
 constexpr const char* kPreprocess = "cait.preprocess";
 constexpr const char* kTask = "cait.task";
 constexpr const char* kTraining = "cait.training";
+constexpr const char* kText = "cait.text";
+
+constexpr std::size_t kMostVocabulary = std::size_t{16} << 20;  // bytes
+constexpr std::size_t kLongestLanguage = 64;
 
 // One entry of the metadata; every complaint names the file and the entry.
 class Entry {
@@ -104,11 +112,50 @@ private:
     bool there_ = false;
 };
 
+[[noreturn]] void refuse_vocabulary(const std::string& where, std::string_view found) {
+    throw Error(fmt::format("{}: expected a vocabulary of at most {} MiB in base64, found {}",
+                            where, kMostVocabulary >> 20, found));
+}
+
+// Both entries, or none.
+std::optional<TextFacts> read_text(const std::map<std::string, std::string>& metadata,
+                                   const std::string& path) {
+    const Entry entry(metadata, kText, path);
+    const auto vocabulary = metadata.find(kVocabularyKey);
+    const std::string where = fmt::format("{}: metadata '{}'", path, kVocabularyKey);
+    if (!entry && vocabulary == metadata.end()) return std::nullopt;
+    if (!entry) throw Error(fmt::format("{}: expected '{}' beside it, found none", where, kText));
+    if (vocabulary == metadata.end()) refuse_vocabulary(where, "none");
+    if (vocabulary->second.size() > kMostVocabulary / 3 * 4 + 4)
+        refuse_vocabulary(where, fmt::format("{} characters", vocabulary->second.size()));
+    std::optional<std::string> bytes = from_base64(vocabulary->second);
+    if (!bytes) refuse_vocabulary(where, "something else");
+    std::map<std::string, std::string> texts = entry.texts();
+    TextFacts facts{std::move(texts["source"]), std::move(texts["target"]),
+                    std::move(texts["kind"]), std::move(*bytes)};
+    check_text_facts(facts, fmt::format("{}: metadata '{}'", path, kText));
+    return facts;
+}
+
 }  // namespace
+
+void check_text_facts(const TextFacts& facts, const std::string& where) {
+    constexpr std::array<std::string_view, 3> kKinds{"sentencepiece", "bpe", "words"};
+    if (std::ranges::find(kKinds, facts.kind) == kKinds.end())
+        throw Error(fmt::format("{}: kind: expected one of {}, found '{}'", where,
+                                fmt::join(kKinds, ", "), printable(facts.kind)));
+    for (const std::string& language : {facts.source, facts.target})
+        if (language.size() > kLongestLanguage)
+            throw Error(fmt::format("{}: expected languages of at most {} bytes, found {}", where,
+                                    kLongestLanguage, language.size()));
+    if (facts.vocabulary.size() > kMostVocabulary)
+        throw Error(fmt::format("{}: expected a vocabulary of at most {} bytes, found {}", where,
+                                kMostVocabulary, facts.vocabulary.size()));
+}
 
 bool FileFacts::has_head() const {
     if (model.empty()) return false;
-    if (task.name == kSegment || task.name == kDetect) return true;
+    if (task.name == kSegment || task.name == kDetect || task.name == kTranslate) return true;
     const auto given = std::ranges::find(settings, "classes", &SettingList::value_type::first);
     return given == settings.end() || given->second != "0";
 }
@@ -127,6 +174,7 @@ FileFacts read_facts(const std::map<std::string, std::string>& metadata, const s
     if (const Entry entry(metadata, kPreprocess, path); entry)
         facts.preprocessing = entry.preprocessing();
     if (const Entry entry(metadata, kTask, path); entry) facts.task = entry.task();
+    facts.text = read_text(metadata, path);
     if (const Entry entry(metadata, kTraining, path); entry) facts.training = entry.texts();
     return facts;
 }
@@ -147,6 +195,13 @@ std::map<std::string, std::string> facts_metadata(const FileFacts& facts) {
         if (facts.task.ignore != Task().ignore) task["ignore"] = facts.task.ignore;
         if (!facts.task.colours.empty()) task["colours"] = facts.task.colours;
         metadata[kTask] = task.dump();
+    }
+    if (facts.text) {
+        const std::map<std::string, std::string> texts{{"source", facts.text->source},
+                                                       {"target", facts.text->target},
+                                                       {"kind", facts.text->kind}};
+        metadata[kText] = Json(texts).dump(-1, ' ', false, Json::error_handler_t::replace);
+        metadata[kVocabularyKey] = base64(std::as_bytes(std::span(facts.text->vocabulary)));
     }
     if (!facts.training.empty())
         metadata[kTraining] =

@@ -10,7 +10,8 @@
 
 namespace cait {
 
-inline constexpr const char* kNameKey = "cait.name";  // of FileFacts::name
+inline constexpr const char* kNameKey = "cait.name";              // of FileFacts::name
+inline constexpr const char* kVocabularyKey = "cait.vocabulary";  // of TextFacts, in base64: long
 
 struct FileFacts {
     std::string model;  // name of the preset; empty: the file does not say
@@ -19,6 +20,7 @@ struct FileFacts {
     std::vector<std::string> classes;
     std::optional<Preprocessing> preprocessing;
     Task task = {};
+    std::optional<TextFacts> text = {};
     std::map<std::string, std::string> training;
 
     // Whether they are about the model that is asked for ("" asks for whatever is there).
@@ -28,6 +30,10 @@ struct FileFacts {
     // Whether they promise a class head; files that say nothing of themselves promise none.
     bool has_head() const;
 };
+
+// Throws Error, opening with `where`, unless a file may hold these: the kind is one there is, and
+// the vocabulary not too large.
+void check_text_facts(const TextFacts& facts, const std::string& where);
 
 // Throws Error, naming the file and the entry, for one that is not what it should be.
 FileFacts read_facts(const std::map<std::string, std::string>& metadata, const std::string& path);

@@ -4,7 +4,9 @@
 #include <set>
 
 #include "base/rename.h"
+#include "cait/error.h"
 #include "graph/expected.h"
+#include "models/fairseq_file.h"
 
 namespace cait {
 
@@ -87,6 +89,21 @@ bool shares_names(const WeightFile& file, const ModelSpec& spec) {
         record(spec).params, [&](const ParamSpec& param) { return tensors.contains(param.name); });
 }
 
+// Any number of pieces fits, and fairseq's forms do.
+void add_translators(const WeightFile& file, const Family& family,
+                     std::vector<std::string>& names) {
+    const auto pieces = pieces_in(file);
+    if (!pieces) return;
+    try {
+        const WeightFile ours = from_fairseq(file, "file");
+        for (const Preset& preset : family.presets)
+            if (fits(ours, configure(preset.name, {{"vocabulary", std::to_string(*pieces)}})))
+                names.push_back(preset.name);
+    } catch (const Error&) {
+        return;  // several tables, or a number of pieces that no model has
+    }
+}
+
 }  // namespace
 
 TensorsByName tensors_by_name(const WeightFile& file, const ModelSpec& spec) {
@@ -116,6 +133,10 @@ std::optional<std::int64_t> classes_in(const WeightFile& file, const ModelSpec& 
 std::vector<std::string> fitting_models(const WeightFile& file) {
     std::vector<std::string> names;
     for (const Family& family : families()) {
+        if (family.takes_text) {
+            add_translators(file, family, names);
+            continue;
+        }
         // A detector may have names of its own for the trunk, too.
         const bool is_known = std::ranges::any_of(family.presets, [&](const Preset& preset) {
             return (&preset == &family.presets.front() || preset.head.is_detector()) &&

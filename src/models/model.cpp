@@ -12,6 +12,7 @@
 #include "graph/expected.h"
 #include "graph/initialize.h"
 #include "models/describe.h"
+#include "models/fairseq_file.h"
 #include "models/model_cost.h"
 #include "models/task.h"
 #include "weights/checksum.h"
@@ -164,11 +165,13 @@ Model Model::create(const std::string& name, const SettingList& settings, std::u
 
 Model Model::load(const std::filesystem::path& path, const std::string& name,
                   const SettingList& settings, const LoadOptions& options) {
-    const WeightFile file = open_weights(path, {.prefer_ema = options.prefer_ema});
+    WeightFile file = open_weights(path, {.prefer_ema = options.prefer_ema});
     Model model;
     verify_checksums(file.tensors, file.metadata, path.string());
     Description described = describe(file, path, name, settings);
     model.spec_ = std::make_shared<ModelSpec>(std::move(described.spec));
+    const bool translates = takes_text(*model.spec_);
+    if (translates) file = from_fairseq(std::move(file), path.string());
     const Graph graph = record(*model.spec_);
     const OwnExpectation expected = model.spec_->head.has_own_classes()
                                         ? expected_of_own(*model.spec_, graph, file)
@@ -196,7 +199,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     model.set_weights(std::move(matched.tensors));
     if (const auto facts = read_quantized(file, path.string())) model.kept_ = facts->keep;
     model.preprocessing_ = described.preprocessing;
-    model.assumed_preprocessing_ = !described.facts.preprocessing;
+    model.assumed_preprocessing_ = !described.facts.preprocessing && !translates;
     model.name_ = described.facts.name;
     model.training_ = described.facts.training;
     try {
@@ -206,6 +209,7 @@ Model Model::load(const std::filesystem::path& path, const std::string& name,
     } catch (const Error& error) {
         throw Error(fmt::format("{}: {}", path.string(), error.what()));
     }
+    if (translates) model.text_ = std::move(described.facts.text);
     // A new class head has nothing to do with the old names.
     if (std::int64_t(described.facts.classes.size()) == class_count(*model.spec_))
         model.classes_ = described.facts.classes;
@@ -263,7 +267,16 @@ void Model::set_task(Task task) {
     task_ = std::move(task);
 }
 
+void Model::set_text(TextFacts facts) {
+    if (!takes_text(*spec_))
+        throw Error(
+            fmt::format("{}: expected a model that translates, found one for images", spec_->name));
+    check_text_facts(facts, spec_->name);
+    text_ = std::move(facts);
+}
+
 Model Model::at_size(ImageSize size) const {
+    expect_images(*spec_);
     if (spec_->architecture->common().image_size == size) return *this;
     const std::map<std::string, std::string> own = settings();
     SettingList changed(own.begin(), own.end());
@@ -280,14 +293,15 @@ Model Model::at_size(ImageSize size) const {
 
 std::map<std::string, std::string> Model::metadata() const {
     const std::map<std::string, std::string> all = settings();
-    std::map<std::string, std::string> metadata =
-        facts_metadata({.model = spec_->name,
-                        .name = name_,
-                        .settings = SettingList(all.begin(), all.end()),
-                        .classes = classes_,
-                        .preprocessing = preprocessing_,
-                        .task = task_,
-                        .training = training_});
+    std::map<std::string, std::string> metadata = facts_metadata(
+        {.model = spec_->name,
+         .name = name_,
+         .settings = SettingList(all.begin(), all.end()),
+         .classes = classes_,
+         .preprocessing = takes_text(*spec_) ? std::optional<Preprocessing>() : preprocessing_,
+         .task = task_,
+         .text = text_,
+         .training = training_});
     if (const std::vector<std::string> names = quantized(); !names.empty())
         metadata[kQuantizedKey] = quantized_metadata({names, kept_});
     metadata["format"] = "pt";  // lets other readers of safetensors open the file

@@ -18,8 +18,9 @@ namespace {
 
 // Settings that say how often something with parameters of its own is repeated; a list counts with
 // its sum. The tests hold every whole number of every family against this list.
-constexpr std::array<std::string_view, 7> kLayers{
-    "depth", "depths", "blocks", "layers", "class_layers", "plain_blocks", "class_insert"};
+constexpr std::array<std::string_view, 9> kLayers{"depth",        "depths",        "blocks",
+                                                  "layers",       "class_layers",  "plain_blocks",
+                                                  "class_insert", "encoder_depth", "decoder_depth"};
 
 [[noreturn]] void refuse(const std::string& path, std::string_view key, const std::string& what) {
     throw Error(fmt::format("{}: metadata 'cait.settings': {}: {}", path, key, what));

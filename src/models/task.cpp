@@ -30,15 +30,20 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 constexpr TaskRow kTasks[] = {{"classify", 1, 5, set_softmax},
                               {kMultiLabel, kAll, kAll, set_sigmoid},
                               {kSegment, 1, 5, set_softmax},
-                              {kDetect, kAll, kAll, set_softmax}};
+                              {kDetect, kAll, kAll, set_softmax},
+                              {kTranslate, 1, 1, set_softmax}};
 
 }  // namespace
 
 Task fitting_task(const ModelSpec& spec, Task task) {
     const bool segments = spec.head.is_dense(), detects = spec.head.is_detector();
-    if (segments == (task.name == kSegment) && detects == (task.name == kDetect)) return task;
+    const bool translates = takes_text(spec);
+    if (segments == (task.name == kSegment) && detects == (task.name == kDetect) &&
+        translates == (task.name == kTranslate))
+        return task;
     Task other;
     if (segments) other.name = kSegment;
+    if (translates) other.name = kTranslate;
     if (detects) other = {.name = std::string(kDetect), .threshold = kLeastScore};
     return other;
 }

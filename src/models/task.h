@@ -31,6 +31,7 @@ struct TaskRow {
 inline constexpr std::string_view kMultiLabel = "multi_label";
 inline constexpr std::string_view kSegment = "segment";  // the logits are those of a pixel
 inline constexpr std::string_view kDetect = "detect";    // those of a region, and of the background
+inline constexpr std::string_view kTranslate = "translate";  // those of a piece of text
 // The least score of an object, unless a model file has another: what published figures count.
 inline constexpr double kLeastScore = 0.05;
 

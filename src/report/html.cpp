@@ -1,8 +1,6 @@
 #include "report/html.h"
 
-#include <algorithm>
-#include <cstdint>
-
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "image/codec/encode.h"
 
@@ -52,22 +50,6 @@ std::string cut_text(std::string_view text, std::size_t most) {
         i += length == 0 ? 1 : length;
     }
     return std::string(text);
-}
-
-std::string base64(std::span<const std::byte> bytes) {
-    constexpr std::string_view kDigits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string result;
-    result.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        const std::size_t present = std::min<std::size_t>(bytes.size() - i, 3);
-        std::uint32_t group = 0;
-        for (std::size_t k = 0; k < 3; ++k)
-            group = group << 8 | (k < present ? std::uint32_t(bytes[i + k]) : 0);
-        for (std::size_t k = 0; k < 4; ++k)
-            result += k <= present ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-    return result;
 }
 
 std::string png_uri(const Image& image) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,8 +16,6 @@ std::string html_text(std::string_view text);
 
 // The text, or its first `most` characters and "…"; of whole characters where it is UTF-8.
 std::string cut_text(std::string_view text, std::size_t most);
-
-std::string base64(std::span<const std::byte> bytes);
 
 // "data:image/png;base64,…": a picture that needs no file beside the page.
 std::string png_uri(const Image& image);

@@ -29,6 +29,7 @@ inline constexpr const char* kDiverged = "diverged";  // a kind: the last record
 inline constexpr const char* kLoss = "loss";          // train and val
 inline constexpr const char* kLr = "lr";
 inline constexpr const char* kImagesPerSecond = "images_per_second";
+inline constexpr const char* kPiecesPerSecond = "pieces_per_second";  // of targets, of translators
 inline constexpr const char* kAccuracy = "top1";  // train: 0 to 1; val has the measure's scores
 inline constexpr const char* kEpochLoss = "epoch_loss";  // of training, once at an epoch's end
 inline constexpr const char* kEpochTop1 = "epoch_top1";

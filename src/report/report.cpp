@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 
 #include "evaluate/scores.h"
@@ -104,7 +105,9 @@ std::string report_headline(const ReportData& data) {
     if (data.measure) {
         for (const ShownScore& one : data.measure->shown())
             if (one.score.main) tile(html_text(one.score.title), score_text(one.score));
-        tile("Images", fmt::format("{}", data.measure->images()));
+        std::string counted = data.measure->counted();  // plain letters
+        counted[0] = char(std::toupper(counted[0]));
+        tile(counted, fmt::format("{}", data.measure->images()));
         return finished();
     }
     const Metrics& m = *data.evaluation;
@@ -142,7 +145,7 @@ std::string report_html(const ReportData& data) {
     body += report_epochs(data) + report_heads(data) + report_curves(data);
     body += "<div class=\"pair\">\n" + report_reliability(data) + report_classes(data) + "</div>\n";
     body += report_precision(data) + report_confusion(data);
-    body += report_worst(data) + report_segments(data);
+    body += report_worst(data) + report_segments(data) + report_translations(data);
     body += report_disagreement(data);
     body += report_timing(data) + report_closing(data);
     return page_html(data.title, body);

@@ -43,6 +43,20 @@ struct ReportSegment {
     Image labelled = {}, predicted = {};  // small, with the classes over them
 };
 
+// A sentence of a data set, what people made of it and what the model made of it.
+struct ReportSentence {
+    std::string name;  // of the data set for it
+    std::string source, reference, translation;
+    double chrf = 0;
+};
+
+// BLEU of the sentences with as many words.
+struct ReportLength {
+    std::size_t least = 0, most = 0;
+    std::size_t sentences = 0;
+    double bleu = 0;
+};
+
 // Every part may be left empty, and is then left out of the page. Texts may hold anything.
 struct ReportData {
     std::string title;
@@ -59,6 +73,9 @@ struct ReportData {
     std::vector<ReportMistake> mistakes;  // most confident first
     std::vector<ReportSegment> segments;  // the worst first
     std::vector<Colour> colours;          // of the classes, where pixels have some
+    std::vector<ReportSentence> sentences = {};  // the worst first
+    std::vector<ReportSentence> examples = {};
+    std::vector<ReportLength> lengths = {};  // by rising length
     std::optional<DisagreementTable> disagreement;
     std::string recipe;  // the text of recipe.toml
 };

@@ -12,6 +12,8 @@ namespace cait {
 
 namespace {
 
+constexpr const char* kPerplexity = "perplexity";
+
 void add_series(LineChart& chart, const ReportData& data, const char* kind,
                 const std::string& value, const std::string& name) {
     ChartSeries series{name, {}};
@@ -43,12 +45,18 @@ std::string report_curves(const ReportData& data) {
         add_series(accuracy, data, "val", score.name, score.title);
         if (first) add_series(accuracy, data, "val", score.name + average, score.title + ", EMA");
     }
+    LineChart perplexity{"Perplexity on validation", "epoch", ChartUnit::number, false, {}};
+    add_series(perplexity, data, "val", kPerplexity, "perplexity");
+    add_series(perplexity, data, "val", kPerplexity + average, "perplexity, averaged weights");
     LineChart rate{"Learning rate", "epoch", ChartUnit::number, true, {}};
     add_series(rate, data, "train", metric::kLr, "learning rate");
     LineChart speed{"Images per second", "epoch", ChartUnit::number, true, {}};
     add_series(speed, data, "train", metric::kImagesPerSecond, "training");
+    LineChart pieces{"Target pieces per second", "epoch", ChartUnit::number, true, {}};
+    add_series(pieces, data, "train", metric::kPiecesPerSecond, "training");
     std::string charts;
-    for (const LineChart& chart : {loss, accuracy, rate, speed}) charts += line_chart_html(chart);
+    for (const LineChart& chart : {loss, accuracy, perplexity, rate, speed, pieces})
+        charts += line_chart_html(chart);
     if (charts.empty()) return {};
     return section("Curves", "", fmt::format("<div class=\"charts\">\n{}</div>\n", charts));
 }
@@ -86,7 +94,8 @@ std::string report_timing(const ReportData& data) {
     }
     return section(
         "Where the time went",
-        fmt::format("{} of training; \"data\" is time spent waiting for images.", duration(total)),
+        fmt::format("{} of training; \"data\" is time spent waiting for the loader.",
+                    duration(total)),
         fmt::format("<div class=\"split\">{}</div>\n<p class=\"legend\">{}</p>\n", bar, legend));
 }
 

@@ -26,6 +26,7 @@ std::string report_reliability(const ReportData& data);
 std::string report_worst(const ReportData& data);
 std::string report_segments(const ReportData& data);   // the worst, with overlays
 std::string report_precision(const ReportData& data);  // of boxes and masks, by recall
+std::string report_translations(const ReportData& data);  // by length, the worst, examples
 std::string report_disagreement(const ReportData& data);
 
 // "tench", or "#17" where the names do not reach; ready for the page.

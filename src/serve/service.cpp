@@ -104,6 +104,7 @@ Service::Service(std::vector<ModelSource> sources, ServiceOptions options)
     add_image_routes(*this);
     add_segment_routes(*this);
     add_detect_routes(*this);
+    add_translate_routes(*this);
     add_search_routes(*this);
     add_insight_routes(*this);
 }
@@ -185,8 +186,9 @@ void Service::load_now() {
     for (const Repository::Entry& entry : repository_.index()) {
         if (!entry.model) continue;  // unloaded meanwhile
         note(fmt::format(
-            "{} version {}: {:.1f} ms for one image, batches of up to {}, answers within {:.0f} ms",
-            entry.name, entry.version, 1e3 * entry.model->seconds(1), entry.model->batch(),
+            "{} version {}: {:.1f} ms for one {}, batches of up to {}, answers within {:.0f} ms",
+            entry.name, entry.version, 1e3 * entry.model->seconds(1),
+            entry.model->translator() ? "sentence" : "image", entry.model->batch(),
             1e3 * entry.model->bound()));
     }
 }
@@ -286,14 +288,18 @@ Intake Service::intake_of(const std::shared_ptr<Task>& task) {
 
 void Service::check_answer(std::uint64_t bytes) const {
     if (bytes > options_.answer)
-        throw HttpError(413, fmt::format("answer: expected at most {} bytes, these outputs of so "
-                                         "many images have up to {}; binary ones have fewer",
+        throw HttpError(413, fmt::format("answer: expected at most {} bytes, what is asked for has "
+                                         "up to {}; binary tensors have fewer",
                                          options_.answer, bytes));
 }
 
-// The images, and the outputs: each once by itself and once in a batch.
+// The images, and the outputs: each once by itself and once in a batch. Of lines, what translating
+// them takes and what they become.
 std::uint64_t Service::bytes_to_compute(const ServedModel& model, const Work& work) const {
     constexpr std::uint64_t kAnswer = 65'536, kNumber = 64;
+    if (work.text)
+        return work.text->bytes_to_translate(model.batch()) + work.text->result_bytes() +
+               work.answer;
     std::uint64_t floats = 0;
     for (const std::string& name : work.taps)  // one that the model lacks is refused later
         if (const TapInfo* tap = model.tap(name); tap != nullptr)
@@ -320,9 +326,9 @@ void Service::begin(const std::shared_ptr<Task>& task) {
         Work work = task->prepare(request, intake_of(task));
         request.body = {};
         memory.hold(head + bytes_to_compute(model, work), "request");
-        auto prepared = model.prepare(work.taps);
+        auto prepared = work.text ? nullptr : model.prepare(work.taps);
         task->input = seconds_since(start);
-        task->images = std::size_t(work.images.shape()[0]);
+        task->images = work.text ? work.text->lines() : std::size_t(work.images.shape()[0]);
         model.observe_input(task->images, task->input);
         task->format = std::move(work.format);
         if (work.timeout)
@@ -336,7 +342,7 @@ void Service::begin(const std::shared_ptr<Task>& task) {
                              workers_.post(
                                  [this, task, shared] { finish(task, std::move(*shared)); }, true);
                          },
-                         std::move(prepared), std::move(work.then)});
+                         std::move(prepared), std::move(work.then), std::move(work.text)});
     } catch (...) {
         fail(task, std::current_exception(), false);
     }

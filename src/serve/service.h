@@ -43,12 +43,13 @@ struct ServiceOptions {
 struct Work {
     std::vector<std::string> taps;  // rising
     Tensor images;
-    std::optional<double> timeout{};  // seconds, where it wants it sooner than the bound
-    std::uint64_t answer = 0;         // bytes that format() gives; 0: little for each output
+    std::shared_ptr<TranslationWork> text{};  // in place of these two
+    std::optional<double> timeout{};          // seconds, where it wants it sooner than the bound
+    std::uint64_t answer = 0;  // bytes that format() gives; 0: little for each output
     // Of Job (engine/batcher.h): what remains to be computed of an image, and bytes that it leaves.
     std::function<void(const std::map<std::string, Tensor>& outputs, std::int64_t image)> then{};
     std::uint64_t left = 0;
-    // Gets no outputs where there is `then`.
+    // Gets no outputs where there is `then` or `text`.
     std::function<Response(const std::map<std::string, Tensor>& outputs)> format;
 };
 
@@ -137,6 +138,7 @@ void add_repository_routes(Service& service);  // /v2/repository
 void add_image_routes(Service& service);       // /classify, /embed
 void add_segment_routes(Service& service);     // /segment
 void add_detect_routes(Service& service);      // /detect
+void add_translate_routes(Service& service);   // /translate
 void add_search_routes(Service& service);      // /search
 void add_insight_routes(Service& service);     // /metrics, /stats, /openapi.json, /
 

@@ -6,10 +6,11 @@ namespace cait {
 
 bool is_finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
 
-std::string first_bad_tensor(const TorchExecutor& executor, const at::Tensor& images,
+std::string first_bad_tensor(const TorchExecutor& executor, const NamedInputs<at::Tensor>& inputs,
                              const TorchTensors& weights, EvaluateContext context) {
     const at::NoGradGuard no_grad;
-    if (!is_finite(images)) return "the images";
+    for (const auto& [name, tensor] : inputs)
+        if (!is_finite(tensor)) return inputs.size() == 1 ? "the images" : "the input " + name;
     for (const auto& [name, tensor] : weights)
         if (!is_finite(tensor)) return "weight " + name;
     std::string found;
@@ -17,7 +18,7 @@ std::string first_bad_tensor(const TorchExecutor& executor, const at::Tensor& im
         if (found.empty() && !is_finite(result))
             found = fmt::format("{} ({})", node.name, location_text(node.where));
     };
-    executor.run(images, weights, context);
+    executor.run(inputs, weights, context);
     return found;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cait/error.h"
 #include "train/optim/schedule.h"
+#include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_keys.h"
 #include "train/run_plan.h"
 #include "train/torch/device.h"
@@ -143,7 +144,7 @@ LrFinding find_learning_rate(const Recipe& given, const TrainOptions& options,
         if (losses.size() > kLeast && latest > kDiverged * lowest) break;
     }
     LrFinding finding = judge_rates(std::move(losses));
-    const double scale = scaled_lr(recipe.optim, plan.recipe.data.batch) / recipe.optim.lr;
+    const double scale = scaled_lr(recipe.optim, size_of_batch(plan.recipe)) / recipe.optim.lr;
     finding.recipe_lr = finding.fastest / scale;
     return finding;
 }

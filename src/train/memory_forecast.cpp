@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "graph/cost.h"
 #include "models/catalogue.h"
 #include "system/cpu_limit.h"
 #include "system/own_memory.h"
@@ -25,31 +26,41 @@ std::int64_t peak_during(const Work& work) {
 
 }  // namespace
 
-std::int64_t MemoryForecast::peak(std::int64_t images) const {
-    return fixed + std::max(per_image * images + loader, validation);
+std::int64_t MemoryForecast::peak(std::int64_t samples) const {
+    return fixed + std::max(per_sample * samples + loader, validation);
 }
 
-MemoryForecast forecast_memory(TrainingStep& step, const Model& model, std::int64_t batch,
-                               std::int64_t val_batch) {
+SampleCost sample_cost(const Model& model, const std::optional<TextSize>& longest) {
+    if (longest) {
+        const Graph graph = record(model.spec(), {.text_size = longest, .taps = {"logits"}});
+        const Cost cost = estimate_cost(graph);
+        // What is measured is a copy of the answers.
+        const Shape answers = graph.node(graph.outputs.at("logits")).shape.with_batch(1);
+        return {cost.macs, cost.inference_bytes + answers.count() * std::int64_t(sizeof(float))};
+    }
     const ModelInfo info = model.info();
     const std::int64_t image =
         model.spec().architecture->common().channels * 4 * info.image_height * info.image_width;
+    return {info.macs, kLoaderBatches * image + info.inference_bytes};
+}
+
+MemoryForecast forecast_memory(TrainingStep& step, const SampleCost& cost, std::int64_t batch,
+                               std::int64_t val_batch) {
     // No more than the run itself will have at once: a rehearsal must not be its peak.
     const std::int64_t most = std::clamp<std::int64_t>(batch, 2, 16);
     const auto many = std::clamp<std::int64_t>(
-        std::int64_t(kRehearsal / double(std::max<std::int64_t>(1, info.macs))), 2, most);
+        std::int64_t(kRehearsal / double(std::max<std::int64_t>(1, cost.macs))), 2, most);
     const std::int64_t few = many / 2;
     step.rehearse(few);  // threads, workspaces and packed weights come with the first step
     const std::int64_t low = peak_during([&] { step.rehearse(few); });
     const std::int64_t high = peak_during([&] { step.rehearse(many); });
     MemoryForecast forecast;
-    const std::int64_t views = step.view_bytes();
-    forecast.per_image = std::max<std::int64_t>(views, (high - low) / (many - few));
-    forecast.fixed = low - few * forecast.per_image;
-    forecast.loader = kLoaderBatches * batch * views;
+    const std::int64_t sample = step.sample_bytes();
+    forecast.per_sample = std::max<std::int64_t>(sample, (high - low) / (many - few));
+    forecast.fixed = low - few * forecast.per_sample;
+    forecast.loader = kLoaderBatches * batch * sample;
     // Training's loader waits with its batches while validation has its own.
-    forecast.validation =
-        forecast.loader + val_batch * (kLoaderBatches * image + info.inference_bytes);
+    forecast.validation = forecast.loader + val_batch * cost.validation_bytes;
     return forecast;
 }
 
@@ -60,9 +71,12 @@ std::int64_t memory_budget(int processes_here) {
     return std::int64_t(kUsedShare * double(left) / std::max(1, processes_here));
 }
 
-std::int64_t parts_within(const MemoryForecast& forecast, std::int64_t batch, std::int64_t budget) {
-    for (std::int64_t parts = 1; parts <= batch; ++parts)
-        if (batch % parts == 0 && forecast.peak(batch / parts) <= budget) return parts;
+std::int64_t parts_within(const MemoryForecast& forecast, std::int64_t batch, std::int64_t budget,
+                          bool equal) {
+    for (std::int64_t parts = 1; parts <= batch; ++parts) {
+        if (equal && batch % parts != 0) continue;
+        if (forecast.peak((batch + parts - 1) / parts) <= budget) return parts;
+    }
     return 0;
 }
 

@@ -48,7 +48,7 @@ void choose_best(Recipe& recipe) {
 }
 
 // No batch is larger than the data.
-void fit_batch(RunPlan& plan) {
+void fit_images(RunPlan& plan) {
     const auto images = std::int64_t(plan.data.train->size());
     std::int64_t& batch = plan.recipe.data.batch;
     const auto world = std::int64_t(plan.place.world);
@@ -69,6 +69,7 @@ void fit_batch(RunPlan& plan) {
     // Repeated augmentation ends an epoch at a multiple of 256, see SamplerOptions.
     const bool rounds = plan.recipe.data.repeats > 1 && images >= 256;
     const std::int64_t most = rounds ? images / 256 * 256 : images;
+    plan.samples = batch / world;
     if (batch <= most) return;
     // Each process has pairs to mix, and as many images in each part.
     const std::int64_t step =
@@ -80,6 +81,50 @@ void fit_batch(RunPlan& plan) {
     plan.notes.push_back(
         fmt::format("data.batch {} -> {}: there are {} training images", batch, fitting, images));
     batch = fitting;
+    plan.samples = batch / world;
+}
+
+void count_steps(RunPlan& plan) {
+    if (plan.data.text) {
+        const TextLoaderOptions options =
+            training_text(plan.recipe, *plan.data.text, plan.place.rank, plan.place.world);
+        const TextBatches batches = batches_of(*plan.data.text->train, options);
+        plan.steps_per_epoch = batches.batches();
+        plan.left_out = batches.too_long();
+        const TextBatchShape fullest = batches.fullest();
+        plan.longest = size_of(fullest);
+        plan.samples = std::int64_t(fullest.sentences);
+        return;
+    }
+    const Sampler sampler = training_sampler(plan.recipe, *plan.data.train, plan.place);
+    plan.steps_per_epoch = sampler.batches();
+    plan.last_batch = sampler.last_batch();
+    plan.left_out = sampler.left_out();
+}
+
+// The vocabulary decides how large the model is, and both how long the sentences are.
+void prepare_sentences(RunPlan& plan, const std::optional<RunState>& saved, ProcessGroup& group) {
+    plan.model = translation_model(
+        plan.recipe, *plan.data.train, saved ? saved->text : std::nullopt,
+        [&] { return make_vocabulary(plan.recipe, *plan.data.train, group, plan.notes); });
+    SentenceData& text = plan.data.text.emplace();
+    text.facts = *plan.model.text();
+    text.longest = parse_integer(plan.model.settings().at("longest"));
+    const VocabularyPtr vocabulary =
+        read_vocabulary(text.facts.kind, text.facts.vocabulary, "the vocabulary of the run");
+    text.train = encode_pairs(plan.data.train, *vocabulary, plan.place.threads);
+    if (!plan.data.val) return;
+    std::vector<std::size_t> share;
+    for (std::size_t i = plan.place.rank; i < plan.data.val->size(); i += plan.place.world)
+        share.push_back(i);
+    if (!share.empty())
+        text.val = encode_pairs(subset(plan.data.val, share), *vocabulary, plan.place.threads);
+}
+
+// Images of a validation that are in memory at once, or such sentences as a step has.
+std::int64_t validated_at_once(const RunPlan& plan) {
+    const auto there = std::int64_t(plan.data.val ? plan.data.val->size() : 0);
+    return std::min(plan.longest ? plan.samples : plan.recipe.data.val_batch, there);
 }
 
 void choose_preprocessing(RunPlan& plan, const std::optional<RunState>& saved) {
@@ -115,36 +160,40 @@ std::int64_t most_of_all(std::int64_t mine, ProcessGroup& group) {
 void fit_memory(RunPlan& plan, ProcessGroup& group) {
     Recipe& recipe = plan.recipe;
     std::int64_t& accumulate = recipe.optim.accumulate;
-    const std::int64_t batch = recipe.data.batch / std::int64_t(plan.place.world);
+    const std::int64_t batch = plan.samples;
+    const char* const samples = plan.longest ? "sentence pairs" : "images";
+    const auto in_parts = [batch](std::int64_t parts) { return (batch + parts - 1) / parts; };
     if (at::Device(recipe.train.device).is_cpu()) {
-        const std::size_t shown = plan.data.val ? plan.data.val->size() : 0;
-        plan.memory = forecast_memory(*plan.step, plan.model, batch,
-                                      std::min(recipe.data.val_batch, std::int64_t(shown)));
+        plan.memory = forecast_memory(*plan.step, sample_cost(plan.model, plan.longest), batch,
+                                      validated_at_once(plan));
         const std::int64_t left = memory_budget(processes_here(group));
         const std::int64_t budget =
             recipe.train.memory > 0 ? std::int64_t(recipe.train.memory * kGibibyte) : left;
-        const std::int64_t needed = most_of_all(parts_within(*plan.memory, batch, budget), group);
+        const std::int64_t needed =
+            most_of_all(parts_within(*plan.memory, batch, budget, !plan.longest), group);
         const auto gib = [](std::int64_t bytes) { return double(bytes) / kGibibyte; };
         const double whole = gib(plan.memory->peak(batch)), there = gib(budget);
         if (accumulate == OptimPart::kAccumulateOff && needed != 1)
             throw Error(fmt::format(
-                "optim.accumulate=off: a batch of {} images needs {:.1f} GiB at once, {:.1f} GiB "
-                "may be used here: expected a smaller data.batch, or optim.accumulate=auto",
-                batch, whole, there));
+                "optim.accumulate=off: a batch of {} {} needs {:.1f} GiB at once, {:.1f} GiB "
+                "may be used here: expected a smaller data.{}, or optim.accumulate=auto",
+                batch, samples, whole, there, plan.longest ? "pieces" : "batch"));
         if (needed == 0)
             throw Error(fmt::format(
-                "{}: not even one image at a time fits into the memory: {:.1f} GiB are needed, "
-                "{:.1f} GiB may be used: expected a smaller model or smaller images",
-                recipe.model.name, gib(plan.memory->peak(1)), there));
+                "{}: not even one {} at a time fits into the memory: {:.1f} GiB are needed, "
+                "{:.1f} GiB may be used: expected a smaller model or {}",
+                recipe.model.name, plan.longest ? "pair of sentences" : "image",
+                gib(plan.memory->peak(1)), there,
+                plan.longest ? "a lower model.longest" : "smaller images"));
         if (accumulate == OptimPart::kAccumulateAuto && needed > 1)
             plan.notes.push_back(fmt::format(
-                "optim.accumulate=auto: {0} parts of {1} images each: all {2} at once would need "
+                "optim.accumulate=auto: {0} parts of {1} {5} each: all {2} at once would need "
                 "{3:.1f} GiB, {4:.1f} GiB may be used",
-                needed, batch / needed, batch, whole, there));
+                needed, in_parts(needed), batch, whole, there, samples));
         else if (accumulate > 0 && accumulate < needed)
             plan.notes.push_back(fmt::format(
                 "optim.accumulate={}: the run may need {:.1f} GiB, {:.1f} GiB may be used here",
-                accumulate, gib(plan.memory->peak(batch / accumulate)), there));
+                accumulate, gib(plan.memory->peak(in_parts(accumulate))), there));
         if (accumulate == OptimPart::kAccumulateAuto) accumulate = needed;
     }
     accumulate = std::max<std::int64_t>(1, accumulate);
@@ -153,7 +202,8 @@ void fit_memory(RunPlan& plan, ProcessGroup& group) {
 
 void note_data(RunPlan& plan, bool resuming, const std::filesystem::path& folder) {
     if (plan.data.held_out && !resuming)
-        plan.notes.push_back(fmt::format("no validation data: {} (csv:{})", plan.data.val_text,
+        plan.notes.push_back(fmt::format("no validation data: {} ({}{})", plan.data.val_text,
+                                         plan.data.train->has_sentences() ? "listed in " : "csv:",
                                          (folder / RunFiles::kHoldout).string()));
     else if (!plan.data.val && plan.recipe.data.val != "none")
         plan.notes.push_back("no validation: " + plan.data.val_text);
@@ -177,6 +227,7 @@ std::vector<ViewGroup> views_of(const RunPlan& plan) {
 }
 
 DataFacts facts_of(const RunPlan& plan) {
+    if (plan.data.text) return {.labels = {}, .views = {}, .targets = {}, .longest = plan.longest};
     DataFacts facts{
         .labels = labels_of(*plan.data.train),
         .class_weights = class_weights(plan.recipe.loss.class_weights, *plan.data.train),
@@ -196,7 +247,8 @@ void note_rate(RunPlan& plan) {
             "the learning rate ends above its peak: schedule.min_lr {:.3g}, but optim.lr "
             "{:.3g} for a batch of {} is {:.3g} for one of {}: lower schedule.min_lr, or "
             "set schedule.scale_ends=true",
-            *facts.min_lr, recipe.optim.lr, recipe.optim.lr_batch, facts.lr, recipe.data.batch));
+            *facts.min_lr, recipe.optim.lr, recipe.optim.lr_batch, facts.lr,
+            size_of_batch(recipe)));
 }
 
 // A shorter run may end before its rate ever falls.
@@ -234,6 +286,25 @@ void keep_settings(RunPlan& plan) {
     }
 }
 
+// What only images have: how they are prepared, and how many tokens they make.
+void prepare_images(RunPlan& plan, const std::optional<RunState>& saved) {
+    choose_preprocessing(plan, saved);
+    if (std::string note = fit_views_to_model(plan.recipe); !note.empty())
+        plan.notes.push_back(std::move(note));
+    plan.size = plan.model.spec().architecture->common().image_size;
+    plan.data.tokens = record(plan.model.spec()).patch_grid;
+    plan.data.size = plan.size;
+}
+
+// Of images every run leaves some out, which the header tells.
+void note_left_out(RunPlan& plan) {
+    if (plan.data.text && plan.left_out > 0)
+        plan.notes.push_back(fmt::format(
+            "{} of {} training pairs are left out: they have more than {} pieces on a side "
+            "(model.longest)",
+            plan.left_out, plan.data.text->train->size(), plan.data.text->longest));
+}
+
 void note_neighbours(RunPlan& plan) {
     if (judged_by_neighbours(plan.recipe) && plan.data.val)
         plan.notes.push_back(
@@ -243,6 +314,14 @@ void note_neighbours(RunPlan& plan) {
                         std::min<std::int64_t>(plan.recipe.eval.neighbours,
                                                std::int64_t(plan.data.train->size())),
                         plan.recipe.eval.features == "trunk" ? "the trunk's" : "projected"));
+}
+
+std::optional<RunFacts::Text> text_facts(const RunPlan& plan) {
+    if (!plan.data.text) return std::nullopt;
+    const TextFacts& facts = plan.data.text->facts;
+    return RunFacts::Text{.source = facts.source,
+                          .target = facts.target,
+                          .pieces = parse_integer(plan.model.settings().at("vocabulary"))};
 }
 
 }  // namespace
@@ -284,25 +363,21 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
         plan.data.train = std::move(clustered.images);
         plan.notes.push_back(std::move(clustered.note));
     }
-    fit_batch(plan);
+    if (!translates(recipe)) fit_images(plan);
     if (recipe.model.expects_weights && recipe.model.weights.empty() && !saved)
         plan.notes.emplace_back(
             "training starts from random weights, although the recipe is for fine-tuning: give "
             "some with --weights");
-    plan.model = training_model(recipe, *plan.data.train);
+    if (translates(recipe))
+        prepare_sentences(plan, saved, group);
+    else
+        plan.model = training_model(recipe, *plan.data.train);
     plan.notes.insert(plan.notes.end(), plan.model.notes().begin(), plan.model.notes().end());
     if (!recipe.model.weights.empty() && !saved) keep_settings(plan);
-    choose_preprocessing(plan, saved);
-    if (std::string note = fit_views_to_model(plan.recipe); !note.empty())
-        plan.notes.push_back(std::move(note));
-    plan.size = plan.model.spec().architecture->common().image_size;
-    const Sampler sampler = training_sampler(plan.recipe, *plan.data.train, plan.place);
-    plan.steps_per_epoch = sampler.batches();
-    plan.last_batch = sampler.last_batch();
-    plan.left_out = sampler.left_out();
+    if (!plan.data.text) prepare_images(plan, saved);
+    count_steps(plan);
+    note_left_out(plan);
     choose_length(plan);
-    plan.data.tokens = record(plan.model.spec()).patch_grid;
-    plan.data.size = plan.size;
     plan.step = std::make_unique<TrainingStep>(plan.recipe, plan.model, group, facts_of(plan));
     std::ranges::copy(plan.step->objective().notes(), std::back_inserter(plan.notes));
     note_neighbours(plan);
@@ -311,7 +386,8 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
         throw UsageError(
             fmt::format("save.best: expected a score of boxes, as {} has no masks, found {}",
                         plan.data.val_text, plan.recipe.save.best));
-    if (plan.data.val) check_followed(plan.recipe, !plan.step->ema_weights().empty());
+    if (plan.data.val)
+        check_followed(plan.recipe, recipe.save.average > 0 || !plan.step->ema_weights().empty());
     fit_memory(plan, group);
     note_rate(plan);
     note_steps(plan);
@@ -320,15 +396,15 @@ RunPlan plan_run(const Recipe& recipe, const std::optional<RunState>& saved,
 
 RunFacts run_facts(const RunPlan& plan, const std::filesystem::path& folder) {
     const Recipe& recipe = plan.recipe;
-    const SchedulePart ends = scaled_schedule(plan.schedule, recipe.optim, recipe.data.batch);
+    const std::int64_t whole = size_of_batch(recipe);
+    const SchedulePart ends = scaled_schedule(plan.schedule, recipe.optim, whole);
     const auto if_read = [&](const char* key, double value) {
         const auto unused = unused_keys(recipe);
         const bool read = std::ranges::find(unused, key, &UnusedKey::key) == unused.end();
         return read ? std::optional(value) : std::nullopt;
     };
     const ModelInfo info = plan.model.info();
-    const std::int64_t parts = recipe.optim.accumulate;
-    const std::int64_t batch = recipe.data.batch / std::int64_t(plan.place.world);
+    const std::int64_t parts = std::max<std::int64_t>(1, recipe.optim.accumulate);
     return {.model = info.name,
             .params = info.params,
             .image_height = info.image_height,
@@ -340,20 +416,21 @@ RunFacts run_facts(const RunPlan& plan, const std::filesystem::path& folder) {
             .val_data = plan.data.val_text,
             .epochs = plan.epochs,
             .steps_per_epoch = plan.steps_per_epoch,
-            .batch = recipe.data.batch,
+            .batch = whole,
             .last_batch = plan.last_batch,
             .left_out = plan.left_out,
             .teacher = plan.step->objective().teacher(),
             .parts = parts,
-            .lr = scaled_lr(recipe.optim, recipe.data.batch),
+            .lr = scaled_lr(recipe.optim, whole),
             .warmup_lr = if_read("schedule.warmup_lr", ends.warmup_lr),
             .min_lr = if_read("schedule.min_lr", ends.min_lr),
             .threads = at::get_num_threads(),
             .processes = int(plan.place.world),
             .precision = recipe.train.precision,
             .isa = std::string(isa_name(used_isa())),
-            .memory = plan.memory ? plan.memory->peak(batch / parts) : 0,
-            .folder = folder};
+            .memory = plan.memory ? plan.memory->peak((plan.samples + parts - 1) / parts) : 0,
+            .folder = folder,
+            .text = text_facts(plan)};
 }
 
 }  // namespace cait

@@ -23,11 +23,14 @@ struct RunPlan {
     ImageSize size;
     LoaderPlace place;
     std::unique_ptr<TrainingStep> step;
+    std::optional<TextSize> longest;       // sentences of a step
+    std::int64_t samples = 0;              // images of a step in this process, or such sentences
     std::optional<MemoryForecast> memory;  // none on other devices than the CPU
     std::uint64_t steps_per_epoch = 0, epochs = 0;
     std::uint64_t steps = 0;  // of the whole run, whose last epoch may be cut short
     SchedulePart schedule;    // the recipe's, in epochs
-    std::size_t last_batch = 0, left_out = 0;  // images of an epoch: in its last step, in none
+    std::size_t last_batch = 0, left_out = 0;  // images of an epoch: in its last step, in none;
+                                               // sentence pairs: longer than the model takes
     std::vector<std::string> notes;            // for people: what was decided and why
 };
 

@@ -17,6 +17,7 @@
 #include "train/recipe/objective_rows.h"
 #include "train/recipe/recipe_keys.h"
 #include "train/run/checkpoint.h"
+#include "train/run/epoch_average.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_identity.h"
 #include "train/run/run_records.h"
@@ -54,9 +55,12 @@ private:
     double epochs_done() const { return double(state_.step) / double(plan_.steps_per_epoch); }
     bool has_accuracy() const { return asks_for(recipe().loss, &ObjectiveTerm::accuracy); }
     void end_epoch();
+    void average_epochs();
+    TorchTensors averaged_weights() const;
     Validation validated(const TorchTensors& weights, bool pictures);
     void validate_epoch(EpochReport& report);
     void save();
+    void complete();
     bool out_of_patience() const;
     bool is_over() const;
     int agreed_stop();
@@ -72,8 +76,10 @@ private:
     RunState state_;
     BestSoFar best_on_disk_;
     std::optional<CheckpointWriter> checkpoints_;  // of the first process
-    std::unique_ptr<Loader> loader_;
-    SchedulePart schedule_;  // for the batch
+    std::unique_ptr<BatchSource> loader_;
+    std::optional<EpochAverage> kept_epochs_;  // of the first process, with save.average
+    TorchTensors mean_of_epochs_;              // of the epochs until the one that ended last
+    SchedulePart schedule_;                    // for the batch
     double base_lr_ = 0;
     std::uint64_t record_every_ = 1;
     EpochTotals recorded_;                 // the part of the epoch's totals that is in the log
@@ -112,10 +118,11 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
         if (group_.is_main()) options_.observer.note(text);
 
     record_every_ = std::clamp<std::uint64_t>(plan_.steps_per_epoch / 20, 1, 100);
-    base_lr_ = scaled_lr(recipe.optim, plan_.recipe.data.batch);
-    schedule_ = scaled_schedule(plan_.schedule, recipe.optim, plan_.recipe.data.batch);
+    base_lr_ = scaled_lr(recipe.optim, size_of_batch(plan_.recipe));
+    schedule_ = scaled_schedule(plan_.schedule, recipe.optim, size_of_batch(plan_.recipe));
     state_.preprocessing = plan_.model.preprocessing();
     state_.classes = plan_.data.train->classes();
+    if (plan_.data.text) state_.text = plan_.data.text->facts;
     if (saved) resume(*saved);
     // What was changed is kept, or the next resume would go back. A run that is over stays as it
     // was made.
@@ -130,10 +137,12 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     plan_.place.epochs = plan_.epochs;
     if (folder_) {
         checkpoints_.emplace(*folder_, plan_.recipe, plan_.model);
+        if (recipe.save.average > 0)
+            kept_epochs_.emplace(*folder_, std::uint64_t(recipe.save.average));
         records_.emplace(*folder_, saved.has_value(), state_.step, plan_.recipe);
         for (const std::string& text : plan_.notes) records_->add_note(text);
         if (!records_->damage().empty()) note(records_->damage());
-        if (saved && is_over()) checkpoints_->complete(*plan_.step, state_, plan_.steps_per_epoch);
+        if (saved && is_over()) complete();
     }
     if (saved && !saved->made_with.empty() && group_.is_main()) note_changes(saved->made_with);
     if (options.resume && !saved) note("no checkpoint yet: the run starts from the beginning");
@@ -143,12 +152,29 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainOptions& options, Proc
     if (group_.is_main()) options_.observer.start(run_facts(plan_, options_.folder));
 }
 
+// What a kill between a run's last state and its model files has left undone.
+void TrainingRun::complete() {
+    if (kept_epochs_ && state_.kept.window == std::uint64_t(recipe().save.average)) {
+        KeptEpochs kept = state_.kept;
+        const EpochRange epochs = kept.add(state_.position.epoch, kept.window);
+        checkpoints_->set_average(kept_epochs_->mean(epochs), epochs);
+    }
+    checkpoints_->complete(*plan_.step, state_, plan_.steps_per_epoch);
+}
+
 void TrainingRun::resume(const RunState& saved) {
     const std::filesystem::path file = RunFiles::state_of(options_.folder);
     check_position(saved, plan_.epochs, plan_.steps_per_epoch, file);
     if (saved.classes != state_.classes)
         throw Error(fmt::format("{}: classes: expected {}, as the data has them, found {}",
                                 file.string(), state_.classes.size(), saved.classes.size()));
+    if (saved.text != state_.text)
+        throw Error(fmt::format(
+            "{}: expected sentences from {} to {}, as the run has learned, "
+            "found {} to {}",
+            file.string(), saved.text ? saved.text->source : "",
+            saved.text ? saved.text->target : "", state_.text ? state_.text->source : "",
+            state_.text ? state_.text->target : ""));
     plan_.step->load_state(saved.tensors, file.string());
     state_ = saved;
     state_.tensors.clear();
@@ -275,7 +301,7 @@ void TrainingRun::take_step(Batch& batch, double data_seconds) {
         state_.skipped_in_a_row = 0;
         EpochTotals& totals = state_.totals;
         ++totals.steps;
-        totals.loss += result.loss * (result.images / double(recipe().data.batch));
+        totals.loss += result.loss * (result.images / double(size_of_batch(recipe())));
         totals.correct += result.correct;
         totals.images += std::uint64_t(result.images);
         totals.data_seconds += data_seconds;
@@ -290,7 +316,7 @@ void TrainingRun::record_step(double lr) {
     if (!records_) return;
     const EpochTotals& totals = state_.totals;
     const std::uint64_t in_epoch = (state_.step - 1) % plan_.steps_per_epoch + 1;
-    const double mean_loss = totals.mean_loss(recipe().data.batch);
+    const double mean_loss = totals.mean_loss(size_of_batch(recipe()));
     const bool ends = in_epoch == plan_.steps_per_epoch || state_.step == plan_.steps;
     if (in_epoch % record_every_ == 0 || ends) {
         std::map<std::string, double> parts = parts_;
@@ -305,6 +331,8 @@ void TrainingRun::record_step(double lr) {
         recorded_ = totals;
     }
     const double each = step_seconds_;
+    // Steps with sentences have each another number of pieces.
+    const double images = totals.steps == 0 ? 0 : double(totals.images) / double(totals.steps);
     options_.observer.step(
         {.epoch = (state_.step - 1) / plan_.steps_per_epoch,
          .epochs = plan_.epochs,
@@ -315,7 +343,7 @@ void TrainingRun::record_step(double lr) {
          .has_accuracy = has_accuracy(),
          .watched = watched_of(parts_),
          .lr = lr,
-         .images_per_second = each > 0 ? double(recipe().data.batch) / each : 0,
+         .images_per_second = each > 0 ? images / each : 0,
          .seconds_left = each * double(plan_.steps - state_.step)});
 }
 
@@ -355,7 +383,7 @@ Validation TrainingRun::validated(const TorchTensors& weights, bool pictures) {
 
 // The weights as they are, and their average where there is one.
 void TrainingRun::validate_epoch(EpochReport& report) {
-    const TorchTensors weights = plan_.step->weights(), average = plan_.step->ema_weights();
+    const TorchTensors weights = plan_.step->weights(), average = averaged_weights();
     const bool shows_average = !average.empty() && is_of_average(recipe().save.best);
     Validation of_weights = validated(weights, !shows_average), of_average_weights;
     if (!average.empty()) of_average_weights = validated(average, shows_average);
@@ -377,13 +405,39 @@ void TrainingRun::validate_epoch(EpochReport& report) {
     best_on_disk_ = state_.best;
 }
 
+// The mean over the last epochs, where there is one: from the files of the first process.
+void TrainingRun::average_epochs() {
+    const auto window = std::uint64_t(recipe().save.average);
+    if (window == 0) {
+        state_.kept = {};
+        return;
+    }
+    const EpochRange epochs = state_.kept.add(state_.position.epoch, window);
+    const TorchTensors weights = plan_.step->weights();
+    if (kept_epochs_) {
+        kept_epochs_->keep(epochs.last, weights);
+        mean_of_epochs_ = kept_epochs_->mean(epochs);
+    }
+    for (const auto& [name, tensor] : weights) {
+        at::Tensor& mean = mean_of_epochs_[name];
+        mean = mean.defined() ? mean.to(tensor.device()) : at::empty_like(tensor.detach());
+        group_.broadcast(mean);
+    }
+    if (checkpoints_) checkpoints_->set_average(mean_of_epochs_, epochs);
+}
+
+TorchTensors TrainingRun::averaged_weights() const {
+    return recipe().save.average > 0 ? mean_of_epochs_ : plan_.step->ema_weights();
+}
+
 void TrainingRun::end_epoch() {
     plan_.step->average_statistics();
+    average_epochs();
     const std::uint64_t done = state_.position.epoch;  // epochs
     EpochReport report{.epoch = done - 1, .epochs = plan_.epochs};
     const EpochTotals totals = state_.totals;
     if (totals.steps > 0) {
-        report.train_loss = totals.mean_loss(recipe().data.batch);
+        report.train_loss = totals.mean_loss(size_of_batch(recipe()));
         report.train_accuracy = totals.correct / double(totals.images);
         report.seconds = totals.seconds;
         report.images_per_second = double(totals.images) / totals.seconds;

@@ -29,9 +29,10 @@ std::vector<bool> classes_with_images(const Dataset& images) {
 
 // "12 of the 48 images, held out of every class by seed 0", where that is so.
 std::string holdout_text(const Holdout& parts, const Dataset& all, const Recipe& recipe) {
-    if (all.has_label_images() || all.has_objects())
-        return fmt::format("{} of the {} images, held out by seed {}", parts.held_out->size(),
-                           all.size(), recipe.train.seed);
+    if (all.has_label_images() || all.has_objects() || all.has_sentences())
+        return fmt::format("{} of the {} {}, held out by seed {}", parts.held_out->size(),
+                           all.size(), all.has_sentences() ? "sentence pairs" : "images",
+                           recipe.train.seed);
     const std::vector<bool> known = classes_with_images(all);
     const auto classes = std::ranges::count(known, true);
     const auto validated = std::ranges::count(classes_with_images(*parts.held_out), true);
@@ -56,8 +57,9 @@ void hold_out_of(const Recipe& recipe, const std::optional<FilePlace>& known, Tr
     const Holdout parts =
         known ? read_holdout(data.train, *known) : hold_out(data.train, share, seed);
     if (parts.held_out->size() == 0) {
-        data.val_text = fmt::format("none: {} images are too few to hold {:g} % out",
-                                    data.train->size(), 100 * share);
+        data.val_text =
+            fmt::format("none: {} {} are too few to hold {:g} % out", data.train->size(),
+                        data.train->has_sentences() ? "sentence pairs" : "images", 100 * share);
         return;
     }
     data.held_out = true;
@@ -75,6 +77,31 @@ DatasetPtr with_known_classes(const DatasetPtr& images, const KnownData& known) 
     }
 }
 
+// Whether it holds sentences or images is known once it is open.
+DatasetPtr open_for(const Recipe& recipe, const std::string& text, Split split) {
+    DatasetPtr data = open_dataset(text, split);
+    const bool wanted = translates(recipe);
+    if (data->has_sentences() != wanted)
+        throw Error(
+            fmt::format("{}: expected {} for loss.name {}, found {}", text,
+                        wanted ? "sentences with their translations (text:FOLDER)" : "images",
+                        recipe.loss.name, wanted ? "images" : "sentences with their translations"));
+    return data;
+}
+
+// By name: the validation data may lack a class, which must not shift the others.
+DatasetPtr open_validation(const Recipe& recipe, const std::string& text, const Dataset& train) {
+    DatasetPtr data = open_for(recipe, text, Split::val);
+    if (!train.has_sentences()) return with_classes(data, train.classes());
+    if (data->languages() != train.languages())
+        throw Error(
+            fmt::format("{}: expected sentences from {} to {}, as the training data has, "
+                        "found {} to {}",
+                        text, train.languages().first, train.languages().second,
+                        data->languages().first, data->languages().second));
+    return data;
+}
+
 }  // namespace
 
 TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
@@ -82,16 +109,16 @@ TrainingData open_training_data(const Recipe& recipe, const KnownData& known) {
     if (part.train.empty())
         throw UsageError("data.train: expected a data set, for example --data folder:images");
     TrainingData data;
-    data.train = open_dataset(part.train, Split::train);
+    data.train = open_for(recipe, part.train, Split::train);
     if (!known.classes.empty()) data.train = with_known_classes(data.train, known);
     if (data.train->size() == 0)
-        throw Error(fmt::format("{}: expected images, found none", part.train));
+        throw Error(fmt::format("{}: expected {}, found none", part.train,
+                                translates(recipe) ? "sentences" : "images"));
     if (part.val == "none") {
         data.val_text = "none";
     } else if (!part.val.empty() || has_part(part.train, Split::val)) {
         data.val_text = part.val.empty() ? part.train : part.val;
-        // By name: the validation data may lack a class, which must not shift the others.
-        data.val = with_classes(open_dataset(data.val_text, Split::val), data.train->classes());
+        data.val = open_validation(recipe, data.val_text, *data.train);
         data.on_test = validates_on_test(data.val_text);
         if (data.on_test) data.val_text += ", its test part";
     } else {
@@ -151,10 +178,28 @@ TargetList training_targets(const Recipe& recipe, const TrainingData& data) {
     return targets;
 }
 
-std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
-                                        const Preprocessing& preprocessing, ImageSize size,
-                                        const LoaderPlace& place,
-                                        std::function<void(const BadImage&)> report) {
+namespace {
+
+std::uint64_t epochs_of(const Recipe& recipe, const LoaderPlace& place) {
+    return place.epochs > 0 ? place.epochs
+                            : std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
+}
+
+std::unique_ptr<BatchSource> sentence_loader(const Recipe& recipe, const SentenceData& sentences,
+                                             const LoaderPlace& place) {
+    TextLoaderOptions options = training_text(recipe, sentences, place.rank, place.world);
+    options.start = place.start;
+    options.epochs = epochs_of(recipe, place);
+    return std::make_unique<TextLoader>(sentences.train, options);
+}
+
+}  // namespace
+
+std::unique_ptr<BatchSource> training_loader(const Recipe& recipe, const TrainingData& data,
+                                             const Preprocessing& preprocessing, ImageSize size,
+                                             const LoaderPlace& place,
+                                             std::function<void(const BadImage&)> report) {
+    if (data.text) return sentence_loader(recipe, *data.text, place);
     TrainSettings settings =
         train_settings(recipe, size.height, size.width, preprocessing.mean, preprocessing.std);
     settings.shown = evaluation_transform(preprocessing, size);
@@ -164,9 +209,7 @@ std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData
     options.width = size.width;
     options.threads = place.threads;
     options.start = place.start;
-    options.epochs = place.epochs > 0
-                         ? place.epochs
-                         : std::uint64_t(recipe.schedule.epochs + recipe.schedule.cooldown);
+    options.epochs = epochs_of(recipe, place);
     options.max_bad = recipe.data.max_bad;
     options.report = std::move(report);
     if (mixup.active())

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "system/file_place.h"
 #include "train/recipe/recipe.h"
+#include "train/sentence_data.h"
 
 namespace cait {
 
@@ -24,6 +25,7 @@ struct TrainingData {
     std::shared_ptr<const LabelMaps> maps;  // null where the recipe has none
     Grid tokens = {};                       // of the model that the maps are read for
     ImageSize size = {};                    // that the model takes
+    std::optional<SentenceData> text = {};  // of sentences and their translations
 };
 
 // What a run that is taken up again knows already; empty for a new one.
@@ -34,7 +36,8 @@ struct KnownData {
 };
 
 // Without validation data of its own, the recipe's share of every class is held out by its seed.
-// Throws Error when a class of the validation data is not among those of training.
+// Throws Error when a class of the validation data is not among those of training, and where there
+// are images in place of the sentences that the loss asks for, or the other way round.
 TrainingData open_training_data(const Recipe& recipe, const KnownData& known = {});
 
 // What images are normalised by; "data" measures it on up to 10,000 training images.
@@ -50,10 +53,10 @@ struct LoaderPlace {
 // What the images of a batch are compared with.
 TargetList training_targets(const Recipe& recipe, const TrainingData& data);
 
-std::unique_ptr<Loader> training_loader(const Recipe& recipe, const TrainingData& data,
-                                        const Preprocessing& preprocessing, ImageSize size,
-                                        const LoaderPlace& place,
-                                        std::function<void(const BadImage&)> report);
+std::unique_ptr<BatchSource> training_loader(const Recipe& recipe, const TrainingData& data,
+                                             const Preprocessing& preprocessing, ImageSize size,
+                                             const LoaderPlace& place,
+                                             std::function<void(const BadImage&)> report);
 
 Sampler training_sampler(const Recipe& recipe, const Dataset& train, const LoaderPlace& place);
 

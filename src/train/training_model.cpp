@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
+#include "data/sentences/vocabulary.h"
 #include "models/catalogue.h"
+#include "models/settings.h"
 #include "models/task.h"
 #include "train/recipe/objective_rows.h"
 #include "weights/verify_weights.h"
@@ -10,6 +15,8 @@
 namespace cait {
 
 namespace {
+
+constexpr const char* kPieces = "vocabulary";  // a key of models that translate
 
 Model fresh_model(const Recipe& recipe, SettingList settings, const std::string& classes,
                   std::uint64_t seed) {
@@ -123,7 +130,45 @@ Model model_with_own_classes(const Recipe& recipe, const Dataset& train, std::ui
     return model;
 }
 
+// The model reads pieces below its own number of them; the rest of a table that was padded is never
+// asked for.
+void check_pieces(const Model& model, std::int64_t pieces) {
+    const std::int64_t rows = parse_integer(model.settings().at(kPieces));
+    if (pieces > rows)
+        throw UsageError(
+            fmt::format("model.{}: expected at least the {} pieces of the vocabulary, "
+                        "found {}",
+                        kPieces, pieces, rows));
+}
+
 }  // namespace
+
+Model translation_model(const Recipe& recipe, const Dataset& train,
+                        const std::optional<TextFacts>& known,
+                        const std::function<TextFacts()>& make) {
+    const auto seed = std::uint64_t(recipe.train.seed);
+    SettingList settings = recipe.model.settings;
+    std::optional<Model> given;
+    if (!recipe.model.weights.empty()) {
+        verify_weights(recipe.model.weights);  // before hours are spent on them
+        given = Model::load(recipe.model.weights, recipe.model.name, settings,
+                            {.prefer_ema = recipe.model.prefer_ema, .seed = seed});
+    }
+    TextFacts facts = known ? *known : given && given->text() ? *given->text() : make();
+    std::tie(facts.source, facts.target) = train.languages();
+    const VocabularyPtr vocabulary =
+        read_vocabulary(facts.kind, facts.vocabulary, "the vocabulary of the run");
+    if (!given) {
+        const auto own = std::ranges::find(settings, kPieces, &SettingList::value_type::first);
+        if (own == settings.end())
+            settings.emplace_back(kPieces, std::to_string(vocabulary->size()));
+        given = Model::create(recipe.model.name, settings, seed);
+    }
+    check_pieces(*given, vocabulary->size());
+    given->set_task(task_of(recipe));
+    given->set_text(std::move(facts));
+    return *given;
+}
 
 Model training_model(const Recipe& recipe, const Dataset& train) {
     if (recipe.head.has_own_classes() || asks_for(recipe.loss, &ObjectiveTerm::pixels))

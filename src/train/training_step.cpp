@@ -37,11 +37,23 @@ Mode mode_of(const Recipe& recipe) {
     return recipe.train.mode == "eval" ? Mode::infer : Mode::train;
 }
 
+// The least that a graph can be recorded for: whatever knows parameters alone takes this one.
+constexpr TextSize kShortest{.source = 1, .target = 1};
+
+GraphSize own_size(const ModelSpec& spec) {
+    if (takes_text(spec)) return kShortest;
+    return spec.architecture->common().image_size;
+}
+
 Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
-                     const std::vector<std::string>& taps, ImageSize size) {
+                     const std::vector<std::string>& taps, const GraphSize& size) {
     const bool mixes = recipe.augment.mix_tokens > 0;
-    Graph graph = record(
-        spec, {.mode = mode_of(recipe), .image_size = size, .mix_tokens = mixes, .taps = taps});
+    RecordOptions options{.mode = mode_of(recipe), .mix_tokens = mixes, .taps = taps};
+    if (takes_text(spec))
+        options.text_size = size.text;
+    else
+        options.image_size = size.image;
+    Graph graph = record(spec, options);
     const auto is_mix = [](const Node& node) {
         return std::holds_alternative<op::MixTokens>(node.op);
     };
@@ -54,6 +66,7 @@ Graph training_graph(const Recipe& recipe, const ModelSpec& spec,
 // Images begin … begin + size - 1 of everything.
 ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64_t size) {
     ObjectiveBatch part = whole;
+    for (auto& [name, input] : part.inputs) input = input.narrow(0, begin, size);
     for (auto& [name, target] : part.targets) target = target.narrow(0, begin, size);
     part.keys = whole.keys.subspan(std::size_t(begin), std::size_t(size));
     for (ObjectiveBatch::Views& views : part.views) {
@@ -67,7 +80,7 @@ ObjectiveBatch slice(const ObjectiveBatch& whole, std::int64_t begin, std::int64
 
 // All that learns: the network and what the objective runs itself.
 Graph whole_graph(const Recipe& recipe, const ModelSpec& spec, const Objective& objective,
-                  ImageSize size) {
+                  const GraphSize& size) {
     std::vector<std::string> taps = objective.taps();
     std::ranges::copy(objective.own_taps(), std::back_inserter(taps));
     return training_graph(recipe, spec, taps, size);
@@ -78,10 +91,17 @@ bool depends_on_size(const ParamSpec& param) {
            param.role.kind == ParamRole::Kind::patch_mixing;
 }
 
-TorchTensors target_tensors(const Targets& targets, at::Device device) {
+TorchTensors named_tensors(const std::map<std::string, Tensor>& named, at::Device device) {
     TorchTensors tensors;
-    for (const auto& [name, target] : targets) tensors.emplace(name, to_torch(target).to(device));
+    for (const auto& [name, tensor] : named) tensors.emplace(name, to_torch(tensor).to(device));
     return tensors;
+}
+
+// Of `samples` rows: numbers are ones, so that masks hide nothing, and pieces the first that there
+// is.
+at::Tensor empty_input(const op::Input& input, std::int64_t samples) {
+    const std::vector<std::int64_t> shape = input.shape.with_batch(samples).extents();
+    return input.dtype == DType::f32 ? at::ones(shape) : at::zeros(shape, at::kLong);
 }
 
 }  // namespace
@@ -109,15 +129,17 @@ TrainingStep::TrainingStep(const Recipe& recipe, const Model& model, ProcessGrou
       parts_(std::max<std::int64_t>(1, recipe.optim.accumulate)),
       channels_(model.spec().architecture->common().channels),
       views_(data.views),
+      longest_(data.longest),
       targets_(data.targets),
       target_momentum_(recipe.target.momentum) {
-    const ImageSize size = model.spec().architecture->common().image_size;
-    if (views_.empty()) views_ = {{1, size.height, size.width, {}}};
+    const GraphSize size = own_size(model.spec());
+    if (takes_text(model.spec()) && !longest_) longest_ = kShortest;
+    if (views_.empty() && !longest_) views_ = {{1, size.image.height, size.image.width, {}}};
     const auto spec = std::make_shared<const ModelSpec>(
         ModelSpec{model.spec().name, model.spec().family, model.spec().preset,
                   model.spec().architecture->clone(), model.spec().head});
     network_ = std::make_unique<ViewGraphs>(
-        [spec, recipe, taps = objective_->taps()](ImageSize wanted) {
+        [spec, recipe, taps = objective_->taps()](const GraphSize& wanted) {
             return training_graph(recipe, *spec, taps, wanted);
         },
         size);
@@ -159,28 +181,40 @@ EvaluateContext TrainingStep::context_of(const Part& part, std::uint64_t step) c
     return context;
 }
 
-at::Tensor TrainingStep::pixels_of(const ObjectiveBatch::Views& views) const {
+NamedInputs<at::Tensor> TrainingStep::inputs_of(const ObjectiveBatch::Views& views) const {
     return needs_.passes == 1 ? views.pixels : views.pixels.repeat({needs_.passes, 1, 1, 1});
+}
+
+std::vector<NamedInputs<at::Tensor>> TrainingStep::inputs_of(const ObjectiveBatch& batch) const {
+    std::vector<NamedInputs<at::Tensor>> inputs;
+    for (const ObjectiveBatch::Views& views : batch.views) {
+        inputs.push_back(inputs_of(views));
+        if (!needs_.every_view) break;
+    }
+    if (batch.inputs.empty()) return inputs;
+    NamedInputs<at::Tensor>& named = inputs.emplace_back();
+    named.insert(batch.inputs.begin(), batch.inputs.end());
+    return inputs;
 }
 
 LossResult TrainingStep::forward(const Part& part, std::uint64_t step) {
     const EvaluateContext context = context_of(part, step);
     EvaluateContext pass = context;
     std::vector<TorchTensors> outputs;
-    for (const ObjectiveBatch::Views& views : part.batch.views) {
-        outputs.push_back(network_->run(pixels_of(views), by_name_, pass));
-        if (!needs_.every_view) break;
+    for (const NamedInputs<at::Tensor>& inputs : inputs_of(part.batch)) {
+        outputs.push_back(network_->run(inputs, by_name_, pass));
         // Stochastic depth has numbers for each view of each image.
-        pass.passes_before += std::uint64_t(views.count);
+        if (const std::size_t next = outputs.size(); next < part.batch.views.size())
+            pass.passes_before += std::uint64_t(part.batch.views[next - 1].count);
     }
     return objective_->loss(outputs, part.batch, context);
 }
 
 std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
-    const at::Tensor images = pixels_of(part.batch.views[0]);
-    const ImageSize size{images.size(2), images.size(3)};
+    const NamedInputs<at::Tensor> inputs = inputs_of(part.batch).at(0);
+    const GraphSize size = GraphSize::of(inputs);
     std::string found = first_bad_tensor(
-        network_->at(size), images, network_->params_at(size, by_name_), context_of(part, step));
+        network_->at(size), inputs, network_->params_at(size, by_name_), context_of(part, step));
     if (found.empty()) found = objective_->first_bad(part.batch);
     return found.empty() ? "the loss" : found;
 }
@@ -189,9 +223,11 @@ std::string TrainingStep::find_bad(const Part& part, std::uint64_t step) {
 ObjectiveBatch TrainingStep::tensors_of(Batch& batch) const {
     const auto count = std::int64_t(batch.size);
     ObjectiveBatch whole;
-    whole.targets = target_tensors(batch.targets, device_);
+    whole.targets = named_tensors(batch.targets, device_);
     whole.keys = batch.keys;
     whole.epoch = batch.position.epoch;
+    whole.inputs = named_tensors(batch.inputs, device_);
+    if (!whole.inputs.empty()) return whole;
     if (batch.views.empty()) whole.views = {{to_torch(batch.images()).to(device_), 1}};
     for (ViewGroup& group : batch.views)
         whole.views.push_back(
@@ -242,6 +278,7 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
             result.first_bad = find_bad(part, step);
         sums[0] += loss.total.detach().to(at::kCPU, at::kDouble) / parts;
         if (loss.correct.defined()) sums[1] += loss.correct.to(at::kCPU, at::kDouble);
+        sums[2] += double(loss.pieces.value_or(size));
         if (needs_.logs_parts)
             for (const auto& [name, value] : loss.parts)
                 result.parts[name] += value.item<double>() / parts;
@@ -250,34 +287,46 @@ at::Tensor TrainingStep::gradients(Batch& batch, std::uint64_t step, StepResult&
         (loss.total / parts).backward();
         result.backward_seconds += watch.lap();
     }
-    sums[2] += double(count);
     return sums;
 }
 
-std::int64_t TrainingStep::view_bytes() const {
-    std::int64_t pixels = 0;
-    for (const ViewGroup& group : views_) pixels += group.count * group.height * group.width;
-    return channels_ * std::int64_t(sizeof(float)) * pixels;
+std::int64_t TrainingStep::sample_bytes() const {
+    std::int64_t bytes = 0;
+    for (const ViewGroup& group : views_)
+        bytes += channels_ * group.count * group.height * group.width * std::int64_t(sizeof(float));
+    if (!longest_) return bytes;
+    // A number for each piece of both sides and of the answer, and the mask.
+    constexpr auto kPiece = std::int64_t(sizeof(std::int64_t));
+    return longest_->source * (kPiece + std::int64_t(sizeof(float))) +
+           longest_->target * 2 * kPiece;
 }
 
-void TrainingStep::rehearse(std::int64_t images) {
+ObjectiveBatch TrainingStep::empty_batch(std::int64_t samples) {
+    ObjectiveBatch batch;
+    Targets targets;
+    for (const TargetPtr& target : targets_) target->prepare(std::size_t(samples), targets);
+    for (auto& [name, tensor] : targets) tensor = Tensor::zeros(tensor.dtype(), tensor.shape());
+    for (const TargetPtr& target : targets_) target->collate({}, targets);
+    batch.targets = named_tensors(targets, device_);
+    objective_->put_fullest_targets(samples, batch.targets);
+    for (const ViewGroup& group : views_)
+        batch.views.push_back(
+            {at::zeros({group.count * samples, channels_, group.height, group.width}).to(device_),
+             group.count});
+    if (longest_)
+        for (const op::Input& input : network_->at(*longest_).graph().inputs())
+            batch.inputs.emplace(input.name, empty_input(input, samples).to(device_));
+    return batch;
+}
+
+void TrainingStep::rehearse(std::int64_t samples) {
     std::vector<at::Tensor> statistics_before;
     for (const at::Tensor& statistic : statistics_) statistics_before.push_back(statistic.clone());
     // Samples that no data set has, for an objective that remembers.
     const std::vector<SampleKey> keys(
-        std::size_t(images), SampleKey{.sample = std::numeric_limits<std::uint64_t>::max()});
-    Part part{.batch = {}, .images = images};
-    Targets targets;
-    for (const TargetPtr& target : targets_) target->prepare(std::size_t(images), targets);
-    for (auto& [name, tensor] : targets) tensor = Tensor::zeros(tensor.dtype(), tensor.shape());
-    for (const TargetPtr& target : targets_) target->collate({}, targets);
-    part.batch.targets = target_tensors(targets, device_);
-    objective_->put_fullest_targets(images, part.batch.targets);
+        std::size_t(samples), SampleKey{.sample = std::numeric_limits<std::uint64_t>::max()});
+    Part part{.batch = empty_batch(samples), .images = samples};
     part.batch.keys = keys;
-    for (const ViewGroup& group : views_)
-        part.batch.views.push_back(
-            {at::zeros({group.count * images, channels_, group.height, group.width}).to(device_),
-             group.count});
     if (sync_) sync_->set_enabled(false);
     forward(part, 0).total.backward();
     objective_->forget();

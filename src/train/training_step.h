@@ -22,9 +22,9 @@
 namespace cait {
 
 struct StepResult {
-    double loss = 0;     // mean over the images of all processes
+    double loss = 0;     // mean over the images of all processes, or over the pieces of sentences
     double correct = 0;  // images of all processes whose label has the highest logit
-    double images = 0;
+    double images = 0;   // of all processes, or pieces
     double gradient_norm = 0;             // over all parameters and parts, before clipping
     std::map<std::string, double> parts;  // of the loss, and what is watched, by name
     std::string first_bad;  // what is not finite, in words; empty when the step was taken
@@ -46,9 +46,10 @@ public:
     void set_weight_decay(double decay) { optimizer_->set_weight_decay(decay); }
     void set_target_momentum(double momentum) { target_momentum_ = momentum; }
     void set_parts(std::int64_t parts) { parts_ = parts; }
-    std::int64_t view_bytes() const;  // of all views of an image
-    // Forward and backward with empty images, to see how much memory that takes; changes nothing.
-    void rehearse(std::int64_t images);
+    std::int64_t sample_bytes() const;  // of all views of an image, or of a pair of sentences
+    // Forward and backward with empty images, or sentences of the longest batch, to see how much
+    // memory that takes; changes nothing.
+    void rehearse(std::int64_t samples);
 
     Objective& objective() { return *objective_; }
     Grid token_grid() const { return network_->own().graph().patch_grid; }
@@ -69,8 +70,11 @@ public:
 private:
     struct Part;
     EvaluateContext context_of(const Part& part, std::uint64_t step) const;
-    // The pixels of a group of views as the network takes them.
-    at::Tensor pixels_of(const ObjectiveBatch::Views& views) const;
+    // A group of views as the network takes it.
+    NamedInputs<at::Tensor> inputs_of(const ObjectiveBatch::Views& views) const;
+    // What the network takes of a part: one entry for each group of views, or the sentences.
+    std::vector<NamedInputs<at::Tensor>> inputs_of(const ObjectiveBatch& batch) const;
+    ObjectiveBatch empty_batch(std::int64_t samples);
     LossResult forward(const Part& part, std::uint64_t step);
     // Where the numbers of a part went wrong whose loss is not finite.
     std::string find_bad(const Part& part, std::uint64_t step);
@@ -98,8 +102,9 @@ private:
     std::uint64_t weights_version_ = 0;
     std::int64_t parts_ = 1;
     std::int64_t channels_;
-    std::vector<ViewGroup> views_;  // of every batch, without pixels
-    TargetList targets_;            // of every batch
+    std::vector<ViewGroup> views_;     // of every batch, without pixels; none of sentences
+    std::optional<TextSize> longest_;  // sentences
+    TargetList targets_;               // of every batch
     std::unique_ptr<Optimizer> optimizer_;
     std::unique_ptr<Ema> ema_;
     TensorState objective_state_;  // what gather_state() found

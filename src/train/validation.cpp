@@ -9,6 +9,7 @@
 
 #include "engine/engine_executor.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/evaluate_sentences.h"
 #include "evaluate/evaluation_loader.h"
 #include "evaluate/scores.h"
 #include "evaluate/segment_classes.h"
@@ -24,7 +25,8 @@ namespace cait {
 
 namespace {
 
-// The engine where the weights are on the CPU, else LibTorch on their device.
+// The engine where the weights are on the CPU, else LibTorch on their device. Sentences come in
+// dozens of lengths, for each of which the engine would lay out memory of its own.
 std::unique_ptr<Executor> executor_for(const RunPlan& plan, const TorchTensors& weights) {
     std::map<std::string, Tensor> shared;
     at::Device device = at::kCPU;
@@ -34,7 +36,7 @@ std::unique_ptr<Executor> executor_for(const RunPlan& plan, const TorchTensors& 
     }
     const Model model = plan.model.with_weights(std::move(shared));
     const Precision precision = precision_of(plan.recipe.train.precision);
-    if (device.is_cpu())
+    if (device.is_cpu() && !plan.data.text)
         return std::make_unique<EngineExecutor>(
             model,
             SessionOptions{
@@ -150,6 +152,31 @@ Validation validate_objects(const RunPlan& plan, const Executor& executor, Proce
     return result;
 }
 
+// All end together: the others would wait for the answers of the process that met them.
+void agree_on(const std::string& problem, ProcessGroup& group) {
+    for (const std::string& found : group.all_gather(problem))
+        if (!found.empty()) throw NonFiniteLogits(found);
+}
+
+// How likely the translations of this process's share are.
+Validation validate_sentences(const RunPlan& plan, const Executor& executor, ProcessGroup& group,
+                              const ValidationOptions& validation) {
+    auto scores = std::make_shared<TextScores>();
+    std::string problem;
+    if (const SentenceData& text = *plan.data.text; text.val) {
+        TextLoader loader(text.val, validation_text(plan.recipe, text, plan.place.world));
+        const std::size_t share = text.val->size();
+        try {
+            *scores = evaluate_sentences(executor, loader,
+                                         [&](std::size_t done) { validation.progress(done, share); });
+        } catch (const NonFiniteLogits& error) {
+            problem = error.what();
+        }
+    }
+    agree_on(problem, group);
+    return {merged(scores, plan.model.task(), group)};
+}
+
 }  // namespace
 
 void check_followed(const Recipe& recipe, bool averaged) {
@@ -168,6 +195,7 @@ Validation validate(const RunPlan& plan, const TorchTensors& weights, ProcessGro
         return {std::make_shared<Metrics>(judge_by_neighbours(
             *executor, plan.model, {plan.data.known, plan.data.val},
             neighbour_judging(plan.recipe, plan.place.threads, options.progress), group))};
+    if (plan.data.text) return validate_sentences(plan, *executor, group, options);
     if (asks_for(plan.recipe.loss, &ObjectiveTerm::pixels))
         return validate_pixels(plan, *executor, group, options);
     if (asks_for(plan.recipe.loss, &ObjectiveTerm::objects))
@@ -190,9 +218,7 @@ Validation validate(const RunPlan& plan, const TorchTensors& weights, ProcessGro
     } catch (const NonFiniteLogits& error) {
         problem = error.what();
     }
-    // All end together: the others would wait for the answers of the process that met them.
-    for (const std::string& found : group.all_gather(problem))
-        if (!found.empty()) throw NonFiniteLogits(found);
+    agree_on(problem, group);
     return {merged(measure, evaluating.task, group)};
 }
 
@@ -208,8 +234,9 @@ bool improves(const Recipe& recipe, const Scores& scores, const Scores& of_avera
 
 std::map<std::string, std::string> validation_facts(const Measure& measure,
                                                     const TrainingData& data) {
-    std::map<std::string, std::string> facts{{"val_data", data.val_text},
-                                             {"val_images", std::to_string(measure.images())}};
+    std::map<std::string, std::string> facts{
+        {"val_data", data.val_text},
+        {"val_" + measure.counted(), std::to_string(measure.images())}};
     // A "loss" alone would be taken for that of training.
     for (const Score& score : main_scores(measure.scores()))
         facts[score.name == "loss" ? "val_loss" : score.name] = fmt::format("{:.4f}", score.value);

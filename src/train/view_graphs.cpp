@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cait/error.h"
 #include "train/torch/convert.h"
 #include "weights/position_embedding.h"
@@ -22,10 +24,20 @@ at::Tensor resize_matrix(const ParamRole& from, const ParamRole& to, PositionRul
 
 }  // namespace
 
-ViewGraphs::ViewGraphs(Recorder record, ImageSize own, PositionRule rule)
+GraphSize GraphSize::of(const NamedInputs<at::Tensor>& inputs) {
+    const auto source = inputs.find("source"), target = inputs.find("target");
+    if (source != inputs.end() && target != inputs.end())
+        return TextSize{.source = source->second.size(1), .target = target->second.size(1)};
+    if (inputs.size() != 1 || inputs.begin()->second.dim() != 4)
+        throw Error("expected images, or source and target of sentences");
+    const at::Tensor& images = inputs.begin()->second;
+    return ImageSize{images.size(2), images.size(3)};
+}
+
+ViewGraphs::ViewGraphs(Recorder record, GraphSize own, PositionRule rule)
     : record_(std::move(record)), size_(own), rule_(rule), own_{TorchExecutor(record_(own))} {}
 
-ViewGraphs::Entry ViewGraphs::resized(ImageSize size) const {
+ViewGraphs::Entry ViewGraphs::resized(const GraphSize& size) const {
     std::map<std::string, const ParamSpec*> originals;
     for (const ParamSpec& spec : own().graph().params) originals.emplace(spec.name, &spec);
     Entry entry{TorchExecutor(record_(size))};
@@ -36,22 +48,33 @@ ViewGraphs::Entry ViewGraphs::resized(ImageSize size) const {
             throw UsageError(
                 fmt::format("views: expected the model's size, {}x{}, as {} depends on it; found "
                             "views of {}x{}",
-                            size_.height, size_.width, spec.name, size.height, size.width));
+                            size_.image.height, size_.image.width, spec.name, size.image.height,
+                            size.image.width));
         entry.resize.emplace(spec.name, resize_matrix(original.role, spec.role, rule_));
         entry.shapes.emplace(spec.name, spec.shape.extents());
     }
     return entry;
 }
 
-const ViewGraphs::Entry& ViewGraphs::entry(ImageSize size) {
+const ViewGraphs::Entry& ViewGraphs::entry(const GraphSize& size) {
     if (size == size_) return own_;
-    const std::pair key(size.height, size.width);
-    const auto found = others_.find(key);
-    return found != others_.end() ? found->second
-                                  : others_.emplace(key, resized(size)).first->second;
+    const Key key(size.image.height, size.image.width, size.text);
+    auto found = others_.find(key);
+    if (found == others_.end()) {
+        make_room();
+        found = others_.emplace(key, resized(size)).first;
+    }
+    found->second.used = ++uses_;
+    return found->second;
 }
 
-TorchTensors ViewGraphs::params_at(ImageSize size, const TorchTensors& params) {
+void ViewGraphs::make_room() {
+    if (others_.size() < kMostSizes) return;
+    others_.erase(
+        std::ranges::min_element(others_, {}, [](const auto& entry) { return entry.second.used; }));
+}
+
+TorchTensors ViewGraphs::params_at(const GraphSize& size, const TorchTensors& params) {
     const Entry& wanted = entry(size);
     TorchTensors result = params;
     for (const auto& [name, matrix] : wanted.resize) {
@@ -63,12 +86,12 @@ TorchTensors ViewGraphs::params_at(ImageSize size, const TorchTensors& params) {
     return result;
 }
 
-TorchTensors ViewGraphs::run(const at::Tensor& images, const TorchTensors& params,
+TorchTensors ViewGraphs::run(const NamedInputs<at::Tensor>& inputs, const TorchTensors& params,
                              const EvaluateContext& context) {
-    const ImageSize size{images.size(2), images.size(3)};
+    const GraphSize size = GraphSize::of(inputs);
     const Entry& wanted = entry(size);
-    if (wanted.resize.empty()) return wanted.executor.run(images, params, context);
-    return wanted.executor.run(images, params_at(size, params), context);
+    if (wanted.resize.empty()) return wanted.executor.run(inputs, params, context);
+    return wanted.executor.run(inputs, params_at(size, params), context);
 }
 
 }  // namespace cait

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/plan.h"
+#include "graph/builder.h"
 #include "models/catalogue.h"
 #include "support/all_formats.h"
 #include "support/small_models.h"
@@ -41,7 +42,7 @@ constexpr std::int64_t kMostImages = 7;
 
 class Allocations : public testing::TestWithParam<test::SmallPreset> {};
 
-int allocations_of(const engine::Plan& plan, const Tensor& images, std::int64_t batch) {
+int allocations_of(const engine::Plan& plan, engine::Plan::Inputs inputs, std::int64_t batch) {
     std::vector<Tensor> results;
     std::vector<float*> targets;
     for (const engine::Plan::Output& output : plan.outputs()) {
@@ -50,7 +51,7 @@ int allocations_of(const engine::Plan& plan, const Tensor& images, std::int64_t 
     }
     allocations = 0;
     watching = true;
-    plan.run(images.floats().data(), batch, targets);
+    plan.run(inputs, batch, targets);
     watching = false;
     return allocations;
 }
@@ -60,13 +61,73 @@ TEST_P(Allocations, AreMadeBeforeTheFirstRun) {
     const Graph graph = record(spec);
     const WeightMap weights = test::lively_weights(graph);
     const Tensor images = test::random_images(spec, kMostImages);
+    const engine::Source sources[] = {images.floats().data()};
     for (const kernels::Format format : test::all_formats())
         for (const int threads : {1, 2, 3}) {
             const engine::Plan plan(graph, weights,
                                     {.format = format, .batch = 4, .threads = threads});
             for (std::int64_t batch = 1; batch <= kMostImages; ++batch)
-                EXPECT_EQ(allocations_of(plan, images, batch), 0)
+                EXPECT_EQ(allocations_of(plan, sources, batch), 0)
                     << batch << " images, " << threads << " threads";
+        }
+}
+
+// Sources of 20 places and the 3 hypotheses of a step, whose kept values have room for 5 places.
+Graph text_graph() {
+    Builder b({.taps = {"y"}});
+    const auto param = [&](const char* name, Shape shape) {
+        return b.param(name, std::move(shape), Init::normal(0.5));
+    };
+    const Value ids = b.input("ids", {Shape::kBatch, 20}, DType::i64);
+    const Value piece = b.input("piece", {Shape::kBatch, 3}, DType::i64);
+    const Value mask = b.input("mask", {Shape::kBatch, 20});
+    const Value past = b.input("past", {Shape::kBatch, 3, 5, 8});
+    const Value table = param("table", {9, 8});
+    const Value source = b.add(b.embedding(ids, table), b.sinusoids(ids, 8, 2));
+    const Value encoded = b.masked_attention(source, source, source, mask, 2, 0.5, true);
+    const Value row =
+        b.reshape(b.embedding(piece, param("rows", {9, 5})), {Shape::kBatch, 3, 1, 5});
+    const Value kept = b.reshape(b.matmul(row, past), {Shape::kBatch, 3, 8});
+    const Value query = b.add(b.embedding(piece, table), kept);
+    b.output("y", b.masked_attention(query, encoded, encoded, mask, 2, 0.5, false));
+    return b.finish();
+}
+
+TEST(AllocationsOfTexts, AreMadeBeforeTheFirstRun) {
+    const Graph graph = text_graph();
+    const WeightMap weights = test::lively_weights(graph);
+    const std::vector<std::int64_t> ids(kMostImages * 20, 8);
+    const std::vector<float> ones(kMostImages * 3 * 5 * 8, 1.0F);
+    const engine::Source sources[] = {ids.data(), ids.data(), ones.data(), ones.data()};
+    for (const kernels::Format format : test::all_formats())
+        for (const int threads : {1, 2, 3}) {
+            const engine::Plan plan(graph, weights,
+                                    {.format = format, .batch = 4, .threads = threads});
+            ASSERT_EQ(plan.inputs().size(), std::size(sources));
+            for (std::int64_t batch = 1; batch <= kMostImages; ++batch)
+                EXPECT_EQ(allocations_of(plan, sources, batch), 0)
+                    << batch << " sentences, " << threads << " threads";
+        }
+}
+
+// All graphs of a translator: training's, the encoder's and the step's.
+TEST(AllocationsOfTranslators, AreMadeBeforeTheFirstRun) {
+    for (const test::SmallPreset& preset : test::small_translators())
+        for (const std::vector<std::string>& taps : {std::vector<std::string>{"logits"},
+                                                     {"cross_keys.0", "cross_values.1"},
+                                                     {"step_logits"}}) {
+            const Graph graph = record(configure(preset.name, preset.settings), {.taps = taps});
+            const NamedInputs<Tensor> inputs = test::text_inputs(graph, kMostImages);
+            std::vector<engine::Source> sources;
+            for (const op::Input& input : graph.inputs())
+                if (input.dtype == DType::i64)
+                    sources.emplace_back(inputs.at(input.name).integers().data());
+                else
+                    sources.emplace_back(inputs.at(input.name).floats().data());
+            const engine::Plan plan(graph, test::lively_weights(graph), {.batch = 4, .threads = 2});
+            for (std::int64_t batch = 1; batch <= kMostImages; ++batch)
+                EXPECT_EQ(allocations_of(plan, sources, batch), 0)
+                    << preset.name << " " << taps.front() << ", " << batch << " sentences";
         }
 }
 

@@ -70,6 +70,27 @@ OpCase outlook_case(const std::string& name, std::int64_t stride, std::int64_t h
             }};
 }
 
+// x of another shape seen as `count` tokens. With a mask some keys are padding, though not the
+// first; with fewer queries than keys, as between two texts.
+OpCase masked_case(const std::string& name, std::int64_t count, std::int64_t queries, bool mask,
+                   bool causal) {
+    return {name, [=](Builder& b, Value x) {
+                const Value tokens = b.reshape(x, {Shape::kBatch, count, 48 / count});
+                const AttentionInputs in = attention_inputs(b, tokens, queries, false, false);
+                if (!mask) return b.masked_attention(in.q, in.k, in.v, {}, 4, 0.7, causal);
+                const auto flags = [&](std::int64_t begin, std::int64_t end, double factor,
+                                       double offset) {
+                    const Value column =
+                        b.slice(b.slice(tokens, 2, 0, 1), 1, begin, end);  // [B, …, 1]
+                    const Value flag = b.activation(b.scale(column, factor, offset),
+                                                    op::Activation::Kind::sigmoid);
+                    return b.reshape(flag, {Shape::kBatch, end - begin});
+                };
+                const Value seen = b.concat({flags(0, 1, 0, 100), flags(1, count, 1e6, 0)}, 1);
+                return b.masked_attention(in.q, in.k, in.v, seen, 4, 0.7, causal);
+            }};
+}
+
 std::vector<OpCase> composite_cases() {
     const auto residual = [](std::int64_t scale, double drop_path) {
         return [=](Builder& b, Value x) {
@@ -97,6 +118,12 @@ std::vector<OpCase> composite_cases() {
              const AttentionInputs in = attention_inputs(b, x, 6, true, true);
              return b.attention_apply(b.scale(b.attention_map(in, 4, 0.7), 1.5), in.v);
          }},
+        masked_case("masked_attention_plain", 6, 6, false, false),
+        masked_case("masked_attention_causal", 6, 6, false, true),
+        masked_case("masked_attention_padded", 6, 2, true, false),
+        masked_case("masked_attention_padded_causal", 6, 6, true, true),
+        masked_case("masked_attention_12_padded", 12, 12, true, false),
+        masked_case("masked_attention_12_padded_causal", 12, 12, true, true),
         {"residual_plain", residual(0, 0)},
         {"residual_channel", residual(8, 0)},
         {"residual_scalar", residual(1, 0)},

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "cait/train.h"
-#include "graph/passes.h"
 #include "graph/initialize.h"
+#include "graph/passes.h"
 #include "graph/reference.h"
 #include "models/catalogue.h"
 #include "support/near.h"

@@ -1,6 +1,6 @@
 """The page of `cait serve` in a real browser: Debian's Chromium, driven by Playwright.
-Usage: page_checks.py CAIT MODEL MODEL --segmenter FILE --detector FILE --vectors FILE --pictures FOLDER
-[--shots FOLDER]. Says what failed and exits with 1, with 77 where the browser or Playwright is missing."""
+Usage: page_checks.py CAIT MODEL MODEL --segmenter FILE --detector FILE --translator FILE --vectors FILE
+--pictures FOLDER [--shots FOLDER]. Says what failed and exits with 1, with 77 where the browser or Playwright is missing."""
 import argparse
 import base64
 import re
@@ -410,6 +410,110 @@ def check_dense_beside(page: Page) -> None:
     expect(page.locator(".panel input[value=heat]").nth(1)).to_be_visible(timeout=PATIENCE)
 
 
+def expect_sentences(page: Page, lines: int, best: int, panels: int = 1) -> None:
+    expect(page.locator(".sentences > li")).to_have_count(lines * panels, timeout=PATIENCE)
+    expect(page.locator(".best > li")).to_have_count(lines * best * panels)
+    expect(page.locator("#status")).not_to_have_text(re.compile("Translating|^$"), timeout=PATIENCE)
+
+
+def tints(page: Page) -> list[str]:
+    """Backgrounds of the first sentence's words."""
+    return page.evaluate("""() => [...document.querySelectorAll(".sentences > li:first-child .source span")]
+        .map(one => getComputedStyle(one).backgroundColor)""")
+
+
+def check_text(page: Page) -> None:
+    """A translator in place of an image model: a field instead of the image, and back again."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/translate?" in request.url else None)
+    upload(page, png())
+    expect_answers(page)
+    page.locator(".panel select").select_option("translate")
+    expect(page.locator(".panel select")).to_be_focused()
+    expect(page.locator("#drop")).to_be_hidden()
+    for selector in ("canvas", ".views", ".slider"):
+        expect(page.locator(".panel " + selector)).to_have_count(0)
+    expect(page.get_by_role("textbox", name="Text")).to_be_visible()
+    expect(page.locator(".languages")).to_have_text("en → de")
+
+    # One question for a pause, however many keys were pressed before it.
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    page.locator("#text").press_sequentially("a dog runs .")
+    page.clock.run_for(390)
+    assert not asked, asked
+    page.clock.resume()
+    expect_sentences(page, 1, 3)
+    assert len(asked) == 1, asked
+    expect(page.locator(".source")).to_have_text("a dog runs .")
+    expect(page.locator(".source")).to_have_attribute("lang", "en")
+    expect(page.locator(".target").first).to_have_attribute("lang", "de")
+    scores = [float(text) for text in page.locator(".score").all_inner_texts()]
+    assert scores == sorted(scores, reverse=True) and scores[0] < 0, scores
+    best = page.locator(".target").first.inner_text()
+    expect(page.locator("#status")).to_have_text(f"translate: {best}")
+    page.locator("#best").select_option("1")
+    expect_sentences(page, 1, 1)
+    page.locator("#text").fill("a dog runs .\n\nthe old man sees a tree")
+    expect_sentences(page, 2, 1)
+    check_accessible(page)
+
+    page.locator("#text").fill("a\n" * 200)
+    expect(page.locator("#status.bad")).to_contain_text("at most 128 lines", timeout=PATIENCE)
+    expect(page.locator(".sentences > li")).to_have_count(0)
+    page.locator("#text").fill("snow")  # and the page goes on
+    expect_sentences(page, 1, 1)
+    page.locator("#text").fill("")
+    expect(page.locator(".sentences > li")).to_have_count(0)
+    page.locator(".panel select").select_option(index=0)
+    expect(page.locator("#write")).to_be_hidden()
+    expect(page.locator("#drop")).to_be_visible()
+    expect_answers(page)  # the image is still there
+
+
+def check_words(page: Page, address: str) -> None:
+    """A server that translates alone: by keyboard and by pointer, where each word looks."""
+    page.goto(address)
+    expect(page.locator("#text")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#about")).to_contain_text("sentence")
+    page.locator("#text").fill("a dog runs near the river .")
+    expect_sentences(page, 1, 3)
+    plain = tints(page)
+    assert len(plain) == 7 and len(set(plain)) == 1, plain
+    words = page.locator(".target").first.get_by_role("option")
+    count = words.count()
+    assert count >= 2, f"the model wrote {count} words"
+    page.locator("#compare").focus()
+    page.keyboard.press("Tab")  # to the model
+    page.keyboard.press("Tab")
+    expect(words.first).to_be_focused()
+    expect(page.locator(".looks")).to_contain_text(re.compile(r": looks at .+ \d[\d.]* %"))
+    looks = tints(page)
+    assert len(set(looks)) > 1, looks
+    page.keyboard.press("ArrowRight")
+    expect(words.nth(1)).to_be_focused()
+    expect(words.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(words.first).to_have_attribute("aria-selected", "false")
+    assert tints(page) != looks
+    page.keyboard.press("End")
+    expect(words.last).to_be_focused()
+    check_accessible(page)
+    page.keyboard.press("Tab")  # one step leaves the translation for the next one
+    expect(page.locator(".target").nth(1).get_by_role("option").first).to_be_focused()
+    said = []
+    for i in range(count):
+        words.nth(i).hover()
+        said.append(page.locator(".looks").inner_text())
+        assert said[-1].startswith(words.nth(i).inner_text() + ": looks at"), said
+    page.mouse.move(1, 1)
+    assert tints(page) == plain, "nothing is pointed at any more"
+    page.locator("#compare").check()
+    expect_sentences(page, 1, 3, panels=2)
+    page.set_viewport_size({"width": 320, "height": 640})
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 320, f"the page is {wide} pixels wide on a screen of 320"
+
+
 def check_live(page: Page) -> None:
     upload(page, png())
     expect_answers(page)
@@ -427,22 +531,26 @@ def main() -> int:
     parser.add_argument("models", nargs=2)
     parser.add_argument("--segmenter", required=True, help="a model that segments")
     parser.add_argument("--detector", required=True, help="a model that finds objects in any image")
+    parser.add_argument("--translator", required=True, help="a model that translates from en to de")
     parser.add_argument("--vectors", required=True, help="an index, for similar images")
     parser.add_argument("--pictures", required=True, help="folder of its images, of which one is missing")
     parser.add_argument("--shots", type=Path, help="where to put a picture of every check")
     options = parser.parse_args()
     server = Server([options.cait, "serve", *options.models, "segment=" + options.segmenter, "detect=" + options.detector,
-                     "--index", options.vectors, "--pictures", options.pictures])
+                     "translate=" + options.translator, "--index", options.vectors, "--pictures", options.pictures])
     address = server.start()
     with tempfile.NamedTemporaryFile("w") as secret:
         secret.write(TOKEN)
         secret.flush()
         guarded = Server([*server.words, "--token-file", secret.name])
         guarded_address = guarded.start()
+    writer = Server([options.cait, "serve", options.translator])
+    writer_address = writer.start()
     checks = {"upload": check_upload, "paste": check_paste, "drop": check_drop, "sliders": check_sliders,
               "attend": lambda page: check_drawn_as_by_attend(page, options.cait, options.models[0]),
               "compare": check_compare, "broken": check_broken, "sample": check_sample,
               "segments": check_segments, "detections": check_detections, "masks": check_masks, "beside": check_dense_beside,
+              "text": check_text, "words": lambda page: check_words(page, writer_address),
               "similar": check_similar, "narrow": check_narrow,
               "token": lambda page: check_token(page, guarded_address), "live": check_live, "away": lambda page: check_server_away(page, server)}
     failed = 0
@@ -455,7 +563,7 @@ def main() -> int:
                 problems: list[str] = []
                 page.on("pageerror", lambda error: problems.append(str(error)))
                 page.on("request", lambda request: problems.append(f"asks {request.url}")
-                        if not request.url.startswith((address, guarded_address, "data:", "blob:")) else None)
+                        if not request.url.startswith((address, guarded_address, writer_address, "data:", "blob:")) else None)
                 try:
                     page.goto(address)
                     expect(page.locator(".panel select")).to_be_visible(timeout=PATIENCE)
@@ -470,7 +578,7 @@ def main() -> int:
                     page.screenshot(path=options.shots / f"{theme}-{name}.png", full_page=True)
                 context.close()
         browser.close()
-    for one in (server, guarded):
+    for one in (server, guarded, writer):
         one.stop()
         if one.process.returncode != 0:
             print(f"FAILED  the server ended with {one.process.returncode}")

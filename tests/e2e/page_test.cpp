@@ -7,6 +7,7 @@
 #include "e2e/served.h"
 #include "support/source_path.h"
 #include "support/tiny_detector.h"
+#include "support/tiny_translator.h"
 
 namespace cait::e2e {
 namespace {
@@ -39,6 +40,7 @@ TEST_F(Page, WorksInABrowser) {
     segmenter.set_classes({"road", "sky", "car"});
     segmenter.save(path("c.safetensors"));
     test::tiny_detector().save(path("d.safetensors"));
+    test::tiny_translator().save(path("t.safetensors"));
     for (int i = 0; i < 4; ++i)
         data_test::put(folder_ / "photos" / (std::to_string(i) + ".png"),
                        data_test::png(data_test::numbered_image(60 * i, 90, 60)));
@@ -51,11 +53,11 @@ TEST_F(Page, WorksInABrowser) {
     const std::string checks =
         (test::source_path(__FILE__).parent_path() / "page_checks.py").string();
     // by_shell() hands the program over as the first word.
-    const Finished run =
-        by_shell(fmt::format("'{}' -B '{}' \"$@\" 2>&1", python ? python : "python3", checks),
-                 {path("a.safetensors"), path("b.safetensors"), "--segmenter",
-                  path("c.safetensors"), "--detector", path("d.safetensors"), "--vectors",
-                  path("x.safetensors"), "--pictures", path("photos")});
+    const Finished run = by_shell(
+        fmt::format("'{}' -B '{}' \"$@\" 2>&1", python ? python : "python3", checks),
+        {path("a.safetensors"), path("b.safetensors"), "--segmenter", path("c.safetensors"),
+         "--detector", path("d.safetensors"), "--translator", path("t.safetensors"), "--vectors",
+         path("x.safetensors"), "--pictures", path("photos")});
     if (run.status == 77) GTEST_SKIP() << run.out;
     EXPECT_EQ(run.status, 0) << run.out;
 }

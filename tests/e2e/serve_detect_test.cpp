@@ -7,6 +7,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "cait/detector.h"
 #include "data/random.h"
 #include "e2e/served.h"
@@ -14,7 +15,6 @@
 #include "image/codec/encode.h"
 #include "image/draw/draw.h"
 #include "image/masks/run_mask.h"
-#include "report/html.h"
 #include "support/tiny_detector.h"
 
 namespace cait::e2e {

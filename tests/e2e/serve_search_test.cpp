@@ -17,9 +17,10 @@ protected:
     ServeSearch() {
         for (int i = 0; i < 4; ++i) put_photo("photos/p" + std::to_string(i) + ".png", 60 * i);
     }
-    void put_photo(const std::string& name, int number, std::int64_t width = 60) const {
+    void put_photo(const std::string& name, int number, std::int64_t width = 60,
+                   std::int64_t height = 40) const {
         data_test::put(folder_ / name,
-                       data_test::png(data_test::numbered_image(number, width, 40)));
+                       data_test::png(data_test::numbered_image(number, width, height)));
     }
     // By `cait embed` or `cait index`.
     void make(const std::string& command, const std::string& output, const Words& more = {}) const {
@@ -105,7 +106,7 @@ TEST_F(ServeSearch, TakesWhatCaitIndexWrote) {
 
 // What a small file becomes is charged before it is decoded, and given back.
 TEST_F(ServeSearch, PicturesCountAsMemoryOfTheServer) {
-    put_photo("photos/wide.png", 90, 300'000);  // 36 MB of pixels
+    put_photo("photos/wide.png", 90, 4000, 3000);  // 36 MB of pixels
     make("embed", "x.safetensors");
     start({"--index", path("x.safetensors"), "--pictures", path("photos")},
           "export CAIT_MEMORY=40M; ");

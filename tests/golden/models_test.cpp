@@ -12,6 +12,7 @@
 #include "graph/passes.h"
 #include "models/catalogue.h"
 #include "support/near.h"
+#include "support/small_models.h"
 #include "train/torch/convert.h"
 #include "train/torch/executor.h"
 
@@ -92,6 +93,9 @@ TEST_P(GoldenModels, TheEngineAgreesWithTheReference) {
 TEST(GoldenFiles, EveryFamilyOfTheCatalogueHasCases) {
     std::set<std::string> models;
     for (const golden::Case& c : golden::read_cases()) models.insert(c.model);
+    const nlohmann::json translators = golden::read_json("translate.json");
+    for (const auto& c : translators["cases"])  // of translate_test.cpp
+        models.insert(c["model"].get<std::string>());
     for (const Family& family : families())
         EXPECT_TRUE(std::ranges::any_of(family.presets, [&](const Preset& preset) {
             return models.contains(preset.name);

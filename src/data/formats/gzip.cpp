@@ -47,12 +47,37 @@ public:
         return written_;
     }
 
+    // One file after the other; each time as many bytes as it has.
+    void hand_over(std::span<const std::byte> bytes, const ByteSink& sink) {
+        std::vector<std::byte> scratch(std::size_t{1} << 18);
+        std::size_t handed = 0;
+        const auto flush = [&] {
+            if (written_ > handed) sink(std::span(scratch).first(written_ - handed));
+            handed = written_;
+        };
+        while (true) {
+            const std::size_t read =
+                pass(bytes, std::numeric_limits<std::size_t>::max(), [&](std::size_t /*written*/) {
+                    flush();
+                    return std::span(scratch);
+                });
+            flush();
+            bytes = bytes.subspan(read);
+            if (!is_gzip(bytes)) break;
+            inflateReset(&stream_);
+        }
+        // Some tools fill up the last block of a tape.
+        if (std::ranges::any_of(bytes, [](std::byte byte) { return byte != std::byte{0}; }))
+            throw Error(fmt::format("{}: {} bytes behind the compressed data are none", file_,
+                                    bytes.size()));
+    }
+
 private:
     static constexpr std::size_t kStep = std::size_t{1} << 30;  // zlib counts in 32 bits
 
-    // `room(written)` is where the next bytes go, at least one.
+    // `room(written)` is where the next bytes go, at least one. Returns how many bytes were read.
     template <class Room>
-    void pass(std::span<const std::byte> bytes, std::size_t most, const Room& room) {
+    std::size_t pass(std::span<const std::byte> bytes, std::size_t most, const Room& room) {
         std::size_t read = 0;
         int status = Z_OK;
         while (status == Z_OK && written_ < most) {
@@ -73,6 +98,7 @@ private:
         }
         if (status != Z_OK && status != Z_STREAM_END)
             throw Error(fmt::format("{}: broken compressed data after {} bytes", file_, written_));
+        return read;
     }
 
     z_stream stream_{};
@@ -94,6 +120,11 @@ std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most
 std::size_t gunzipped_size(std::span<const std::byte> bytes, std::size_t most,
                            const std::string& file) {
     return Inflater(kGzipWindow, file).count(bytes, most);
+}
+
+void gunzip_blocks(std::span<const std::byte> bytes, const std::string& file,
+                   const ByteSink& sink) {
+    Inflater(kGzipWindow, file).hand_over(bytes, sink);
 }
 
 std::vector<std::byte> inflate_zlib(std::span<const std::byte> bytes, std::size_t most,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,13 @@ std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most
 // How many bytes that would be, counted up to `most` without keeping any.
 std::size_t gunzipped_size(std::span<const std::byte> bytes, std::size_t most,
                            const std::string& file);
+
+// Takes the next bytes of what is unpacked.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+// Hands over all of it block by block, of each of several gzip files behind one another, and keeps
+// nothing. Throws Error as gunzip() does, and for other bytes behind them.
+void gunzip_blocks(std::span<const std::byte> bytes, const std::string& file, const ByteSink& sink);
 
 // Raw zlib data (RFC 1950), same contract.
 std::vector<std::byte> inflate_zlib(std::span<const std::byte> bytes, std::size_t most,

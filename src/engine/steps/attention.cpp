@@ -5,6 +5,7 @@
 #include "kernels/attention.h"
 #include "kernels/class_attention.h"
 #include "kernels/operand.h"
+#include "kernels/row_attention.h"
 
 namespace cait::engine::steps {
 
@@ -80,6 +81,87 @@ void emit(Compiler& c, const op::Attention& op) {
             kernels::attention_forward(part, rows(q, ldq).from(first), rows(k, ldk), rows(v, ldv),
                                        rows(to, dim).from(first), memory);
         });
+    });
+    c.result(to);
+}
+
+namespace {
+
+// Rows of tokens with the distance between two of them, which is found out once: that allocates.
+struct TokenRows {
+    View view;
+    Index ld = 0;
+
+    explicit TokenRows(View of) : view(std::move(of)), ld(ld_of(view)) {}
+    kernels::Rows at(const Frame& f, Index image) const {
+        return kernels::rows_of(f.at(view) + image * view.image_step, ld);
+    }
+};
+
+// What masked attention reads: rows of tokens, and the mask where there is one.
+struct MaskedTokens {
+    TokenRows q, k, v;
+    std::optional<View> mask;
+
+    const float* mask_of(const Frame& f, Index image) const {
+        return mask ? f.at(*mask) + image * mask->image_step : nullptr;
+    }
+};
+
+// A part of the images' heads for each thread.
+void run_row_attention(const Frame& f, const AttentionShape& shape, const MaskedTokens& in,
+                       const View& to) {
+    const Index items = f.images * shape.heads;
+    const int workers =
+        int(std::min<Index>(f.threads_for(items * shape.keys * shape.head_dim), items));
+    const kernels::PerWorker scores(f.scratch->memory, workers, [&](kernels::Arena& arena) {
+        return arena.floats(shape.queries * shape.keys);
+    });
+    kernels::run_workers(workers, [&](int worker) {
+        const kernels::Share share = kernels::share_of(items, worker, workers);
+        for (Index item = share.begin; item < share.end; ++item) {
+            const Index image = item / shape.heads;
+            AttentionShape now = shape;
+            now.key_mask = in.mask_of(f, image);
+            kernels::row_attention(
+                now, item % shape.heads, in.q.at(f, image), in.k.at(f, image), in.v.at(f, image),
+                kernels::rows_of(f.at(to) + image * to.image_step, to.extents[1]), scores(worker));
+        }
+    });
+}
+
+void run_masked_attention(const Frame& f, const AttentionShape& shape, const MaskedTokens& in,
+                          const View& to) {
+    for_queries(f, shape, [&](Index image, Index first, Index count, std::byte* memory) {
+        AttentionShape part = shape;
+        part.queries = count;
+        part.key_mask = in.mask_of(f, image);
+        part.first_query = first;
+        kernels::attention_forward(
+            part, in.q.at(f, image).from(first), in.k.at(f, image), in.v.at(f, image),
+            kernels::rows_of(f.at(to) + image * to.image_step, to.extents[1]).from(first), memory);
+    });
+}
+
+}  // namespace
+
+// Which of the two runs must not depend on threads or batch, so that results do not either.
+void emit(Compiler& c, const op::MaskedAttention& op) {
+    MaskedTokens in{
+        TokenRows(token_rows(c, 0)), TokenRows(token_rows(c, 1)), TokenRows(token_rows(c, 2)), {}};
+    const View &q = in.q.view, &k = in.k.view, &v = in.v.view;
+    if (c.inputs() > 3) in.mask = c.dense_input(3);
+    const AttentionShape shape{.queries = q.extents[0],
+                               .keys = k.extents[0],
+                               .heads = op.heads,
+                               .head_dim = q.extents[1] / op.heads,
+                               .scale = float(op.scale),
+                               .causal = op.causal,
+                               .format = c.format()};
+    const View to = c.make(q.extents);
+    const bool is_few = shape.queries <= kernels::kMostRowQueries;
+    c.emit({q, k, v, in.mask.value_or(q), to}, [=](const Frame& f) {
+        (is_few ? run_row_attention : run_masked_attention)(f, shape, in, to);
     });
     c.result(to);
 }

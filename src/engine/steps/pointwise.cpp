@@ -61,7 +61,7 @@ void emit(Compiler& c, const op::Activation& op) {
     c.emit({source, like}, [=, kind = op.kind, vectors = vector_form(op.kind)](const Frame& f) {
         const float* x = f.at(source);
         float* y = f.at(like);
-        f.share(f.images * count, [&](Index begin, Index end) {
+        f.share(f.images * count, 1, [&](Index begin, Index end) {
             if (vectors)
                 kernels::best_kernels().activate(*vectors, x + begin, end - begin, y + begin);
             else
@@ -82,7 +82,7 @@ void emit(Compiler& c, const op::Residual&) {
         const float factor = scaled && !per_channel ? scale[0] : 1.0F;
         const float *from = f.at(x), *add = f.at(branch);
         float* y = f.at(to);
-        f.share(f.images * rows, [&](Index begin, Index end) {
+        f.share(f.images * rows, dim, [&](Index begin, Index end) {
             kernels::best_kernels().residual(from + begin * dim, add + begin * dim,
                                              per_channel ? scale : nullptr, factor, end - begin,
                                              dim, y + begin * dim);

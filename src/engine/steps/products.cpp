@@ -43,8 +43,55 @@ void emit(Compiler& c, const op::Linear&) {
     c.result(to);
 }
 
-// Only decompositions and taps come here: one product for each pair of matrices.
+namespace {
+
+// Its last axis without gaps, rows at any distance.
+View with_whole_rows(Compiler& c, std::size_t i) {
+    const View view = c.input(i);
+    return view.extents.back() == 1 || view.steps.back() == 1 ? view : c.dense(view);
+}
+
+// Where matrix `index` of the batch's stands, counted over images and the axes before the last two.
+const float* matrix_at(const Frame& f, const View& view, Index index) {
+    const float* at = f.at(view);
+    for (std::size_t axis = view.rank() - 2; axis-- > 0;) {
+        at += index % view.extents[axis] * view.steps[axis];
+        index /= view.extents[axis];
+    }
+    return at + index * view.image_step;
+}
+
+// Single rows on the left, as in the step of a decoder: the right-hand sides are read once, where
+// they lie.
+void emit_row_product(Compiler& c, bool transpose_b) {
+    const View a = with_whole_rows(c, 0), b = with_whole_rows(c, 1);
+    const View to = c.make(image_extents(c.node().shape));
+    const std::size_t last = to.rank() - 1;
+    const kernels::RowArgs args{
+        .ld = b.steps[last - 1], .count = b.extents[last - 1], .columns = b.extents[last]};
+    const Index n = to.extents[last], products = to.count() / std::max<Index>(1, n);
+    c.emit({a, b, to}, [=](const Frame& f) {
+        f.share(f.images * products, args.count * args.columns, [&](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) {
+                kernels::RowArgs now = args;
+                now.left = matrix_at(f, a, i);
+                now.rows = matrix_at(f, b, i);
+                now.out = f.at(to) + i * n;
+                if (transpose_b)
+                    kernels::best_kernels().dot_rows(now);
+                else
+                    kernels::best_kernels().sum_rows(now);
+            }
+        });
+    });
+    c.result(to);
+}
+
+}  // namespace
+
+// Decompositions, taps and the step of a decoder come here: one product for each pair of matrices.
 void emit(Compiler& c, const op::MatMul& op) {
+    if (c.node().shape[-2] == 1) return emit_row_product(c, op.transpose_b);
     const View a = c.dense_input(0), b = c.dense_input(1);
     const View to = c.make(image_extents(c.node().shape));
     const std::size_t last = to.rank() - 1;

@@ -17,7 +17,7 @@ void emit(Compiler& c, const op::Softmax& op) {
     c.emit({moved, to}, [=](const Frame& f) {
         copy_strided(f, moved, to);
         float* y = f.at(to);
-        f.share(f.images * rows, [&](Index begin, Index end) {
+        f.share(f.images * rows, columns, [&](Index begin, Index end) {
             kernels::best_kernels().softmax(y + begin * columns, end - begin, columns, columns,
                                             kernels::Format::f32);
         });
@@ -42,7 +42,7 @@ void emit(Compiler& c, const op::LayerNorm& op) {
         };
         const float* x = f.at(from);
         float* y = f.at(to);
-        f.share(f.images * rows.rows, [&](Index begin, Index end) {
+        f.share(f.images * rows.rows, dim, [&](Index begin, Index end) {
             if (rows.joined && rows.ld == dim)
                 return norm(x + begin * dim, end - begin, y + begin * dim);
             for (Index r = begin; r < end; ++r)

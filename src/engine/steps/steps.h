@@ -34,6 +34,12 @@ void emit(Compiler& c, const op::Attention& op);
 void emit(Compiler& c, const op::AttentionMap& op);
 void emit(Compiler& c, const op::AttentionApply& op);
 void emit(Compiler& c, const op::ClassAttention& op);
+void emit(Compiler& c, const op::MaskedAttention& op);
+
+// text.cpp
+void emit(Compiler& c, const op::Embedding& op);
+void emit(Compiler& c, const op::Triangular& op);
+void emit(Compiler& c, const op::Sinusoids& op);
 
 // branches.cpp
 void emit(Compiler& c, const op::MlpBranch& op);

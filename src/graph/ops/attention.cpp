@@ -1,4 +1,5 @@
-// Attention with talking heads, whole and in its two halves, and with keys and values of its own.
+// Attention with talking heads, whole and in its two halves, with keys and values of its own, and
+// of texts, where some keys do not count.
 #include "graph/builder.h"
 #include "graph/ops/support.h"
 
@@ -83,6 +84,33 @@ Shape AttentionApply::infer(Shapes in) const {
 
 Value AttentionApply::decompose(Builder& b, Values in, Location at) const {
     return AttentionOptions::apply(b, in[0], in[1], at);
+}
+
+Value MaskedAttention::map(Builder& b, Value q, Value k, Value mask, Location at) const {
+    const Value queries = b.scale(split_heads(b, q, heads, at), scale, 0, at);
+    Value scores = b.matmul(queries, split_heads(b, k, heads, at), true, at);
+    if (mask) {
+        const Value hidden = b.scale(mask, -kHidden, kHidden, at);
+        scores = b.add(scores, b.reshape(hidden, {mask.extent(0), 1, 1, mask.extent(1)}, at), at);
+    }
+    if (causal) scores = b.triangular(scores, kHidden, 0, at);
+    return b.softmax(scores, -1, at);
+}
+
+Shape MaskedAttention::infer(Shapes in) const {
+    expect_count(kName, in, 3, 4);
+    expect_attention(kName, {.heads = heads}, in.first(3), 3);
+    if (in.size() == 4) expect_shape(kName, "a mask", in[3], {in[1][0], in[1][1]});
+    return in[0];
+}
+
+std::string MaskedAttention::attributes() const {
+    return fmt::format("heads={} scale={:.6g}{}", heads, scale, causal ? " causal" : "");
+}
+
+Value MaskedAttention::decompose(Builder& b, Values in, Location at) const {
+    const Value weights = map(b, in[0], in[1], in.size() > 3 ? in[3] : Value(), at);
+    return AttentionOptions::apply(b, weights, in[2], at);
 }
 
 Shape ClassAttention::infer(Shapes in) const {

@@ -35,6 +35,9 @@ void layer_norm(const float* x, const float* weight, const float* bias, float ep
 void activate(Epilogue::Activation kind, const float* x, Index count, float* y);
 void softmax(float* x, Index rows, Index columns, Index ld, Format rounded_to);
 void mix_heads(const MixArgs& args, const float* input, float* output);
+void rank_logits(const float* x, Index count, Index first, LogitRow& row);
+void dot_rows(const RowArgs& args);
+void sum_rows(const RowArgs& args);
 void residual(const float* x, const float* branch, const float* scale, float factor, Index rows,
               Index dim, float* y);
 void multiply_add(const float* x, const float* scale, const float* shift, Index rows, Index columns,

@@ -36,7 +36,7 @@ public:
         }
         for (Index begin = 0; begin < s_.queries; begin += block_queries(s_)) {
             const Index rows = std::min(block_queries(s_), s_.queries - begin);
-            maps_.compute(q.from(begin), rows);
+            maps_.compute(q, begin, rows);
             for (Index h = 0; h < s_.heads; ++h) {
                 const Rows d_out = head_of(d_output.from(begin), s_, h);
                 add_transposed(maps_.mixed(h), d_out, 1, rows, begin > 0, head(gradients.v, h));

@@ -17,11 +17,12 @@ export function useToken(token) {
 
 async function answered(path, options = {}) {
   const token = sessionStorage.getItem(TOKEN);
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   let answer;
   try {
-    answer = await fetch(path, { cache: "no-store", headers, ...options });
-  } catch {
+    answer = await fetch(path, { cache: "no-store", ...options, headers });
+  } catch (problem) {
+    if (options.signal?.aborted) throw problem;  // nobody wants the answer any more
     throw new Away("The server does not answer.");
   }
   if (answer.ok) return answer;
@@ -70,6 +71,14 @@ export function segment(model, file) {
 export function detect(model, file) {
   const query = new URLSearchParams({ model: model.name, as: "json", threshold: 0.05 });
   return ask(`detect?${query}`, { method: "POST", body: file });
+}
+
+// {pieces, source, target, translations: [{text, score, pieces, attention, source_pieces, others}]}, in the order of the
+// lines.
+export function translate(model, { lines, best }, signal) {
+  const query = new URLSearchParams({ model: model.name });
+  const body = JSON.stringify({ text: lines, best, beam: Math.max(4, best), attention: true });
+  return ask(`translate?${query}`, { method: "POST", body, signal, headers: { "Content-Type": "application/json" } });
 }
 
 // [{name, similarity, labels, picture}]: picture is the path of one where the server shows them.

@@ -22,8 +22,9 @@ async function loaded(uri) {
 }
 
 export class Panel {
-  // models: by name, as the server describes them; colours: see overlay(); trouble(problem) tells people.
-  constructor(models, chosen, colours, trouble) {
+  // models: by name, as the server describes them; colours: see overlay(); trouble(problem) tells people;
+  // changed(panel): another model was chosen.
+  constructor(models, chosen, colours, { trouble, changed }) {
     this.models = models;
     this.colours = colours;
     this.trouble = trouble;
@@ -46,7 +47,7 @@ export class Panel {
     }
     for (const name of models.keys()) this.select.add(new Option(name, name));
     this.select.value = chosen;
-    this.select.addEventListener("change", () => this.show(this.image));
+    this.select.addEventListener("change", () => changed(this));
     this.layer.addEventListener("input", () => this.draw());
     this.head.addEventListener("input", () => this.draw());
     this.canvas.addEventListener("pointermove", (event) => this.point(event));

@@ -94,21 +94,35 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
       version_(source.version),
       model_(owned(source.load())),
       fingerprint_(model_fingerprint(model_)),
-      classifier_(model_, {.precision = options.precision,
-                           .threads = options.threads,
-                           .batch = options.batch,
-                           .keep = options.keep}),
-      size_(model_.spec().architecture->common().image_size),
-      grid_(record(model_.spec()).patch_grid),
-      taps_(taps_of(model_.spec())),
-      preparer_(preparer_of(model_)),
-      segmenter_(segmenter_of(model_, options.threads)),
-      detector_(detector_of(model_, options)),
       stats_(std::move(stats)),
-      prepared_(session(), options.memory, sets_of_routes(), weight_bytes(model_)),
-      time_(measure(options.batch)),
-      rest_time_(measure_rest()),
-      bound_(std::max(options.bound, 4 * seconds(1))) {
+      weights_memory_(options.memory) {
+    if (takes_text(model_.spec())) {
+        translator_ = std::make_unique<const ServedTranslator>(
+            model_,
+            SessionOptions{
+                .precision = options.precision, .threads = options.threads, .keep = options.keep},
+            options.memory);
+        weights_memory_.hold(weight_bytes(model_));
+    } else {
+        load_images(options);
+    }
+    time_ = measure(options.batch);
+    rest_time_ = measure_rest();
+    bound_ = std::max(options.bound, 4 * seconds(1));
+}
+
+void ServedModel::load_images(const EngineOptions& options) {
+    classifier_.emplace(model_, SessionOptions{.precision = options.precision,
+                                               .threads = options.threads,
+                                               .batch = options.batch,
+                                               .keep = options.keep});
+    size_ = model_.spec().architecture->common().image_size;
+    grid_ = record(model_.spec()).patch_grid;
+    taps_ = taps_of(model_.spec());
+    preparer_.emplace(preparer_of(model_));
+    segmenter_ = segmenter_of(model_, options.threads);
+    detector_ = detector_of(model_, options);
+    prepared_.emplace(session(), options.memory, sets_of_routes(), weight_bytes(model_));
     if (segmenter_) dense_classes_ = segment_classes(model_, segmenter_->network().classes);
     if (detector_) dense_classes_ = segment_classes(model_, detector_->network().classes);
     const std::vector<std::string> looks = attention_taps();
@@ -116,6 +130,14 @@ ServedModel::ServedModel(const ModelSource& source, const EngineOptions& options
     const std::int64_t layer = class_layers(model_.spec()).usual();
     usual_attention_ = std::size_t(
         std::ranges::find(looks, fmt::format("class_attention.{}", layer)) - looks.begin());
+}
+
+int ServedModel::threads() const {
+    return translator_ ? translator_->translator().threads() : session().threads();
+}
+
+std::string ServedModel::precision() const {
+    return translator_ ? translator_->translator().precision() : session().precision();
 }
 
 double ServedModel::seconds(std::size_t images) const {
@@ -133,7 +155,7 @@ double ServedModel::cost(std::size_t images, double decoding) const {
     const std::size_t together = batch();
     const double engine = seconds(together) / double(together);
     return double(images) * engine +
-           std::max(double(images) * input_, decoding) / double(session().threads());
+           std::max(double(images) * input_, decoding) / double(threads());
 }
 
 void ServedModel::observe_input(std::size_t images, double seconds) const {
@@ -153,12 +175,17 @@ const TapInfo* ServedModel::tap(std::string_view name) const {
     return found == taps_.end() ? nullptr : &*found;
 }
 
+const std::vector<TapInfo>& ServedModel::outputs() const {
+    return translator_ ? translator_->outputs() : detector_ ? detector_->outputs() : taps_;
+}
+
 const TapInfo* ServedModel::output(std::string_view name) const {
     const auto found = std::ranges::find(outputs(), name, &TapInfo::name);
     return found == outputs().end() ? nullptr : &*found;
 }
 
 std::vector<std::string> ServedModel::usual_outputs() const {
+    if (translator_) return translator_->usual_outputs();
     if (detector_) return detector_->usual_outputs();
     return {taps_.front().name};
 }
@@ -171,12 +198,12 @@ std::vector<std::string> ServedModel::attention_taps() const {
 }
 
 std::string ServedModel::label(std::size_t index) const {
-    const std::vector<std::string>& names = classifier_.classes();
+    const std::vector<std::string>& names = classifier_->classes();
     return index < names.size() ? names[index] : fmt::format("class {}", index);
 }
 
 std::size_t ServedModel::longest_label() const {
-    const std::vector<std::string>& names = classifier_.classes();
+    const std::vector<std::string>& names = classifier_->classes();
     const TapInfo* logits = tap("logits");
     const std::size_t classes = logits == nullptr ? 0 : std::size_t(logits->shape[1]);
     std::size_t longest = names.size() < classes ? label(classes).size() : 0;
@@ -199,11 +226,15 @@ std::vector<std::string> ServedModel::measured_taps() const {
 }
 
 std::shared_ptr<const void> ServedModel::prepare(const std::vector<std::string>& taps) const {
-    return prepared_.get(taps);
+    return prepared_->get(taps);
 }
 
 // The best of some runs: what disturbs them is corrected later.
 ServiceTime ServedModel::measure(std::size_t batch) const {
+    if (translator_) {
+        const double one = translator_->measure(1);
+        return {one, batch > 1 ? translator_->measure(batch) : one, batch};
+    }
     const std::vector<std::string> taps = measured_taps();
     const std::shared_ptr<const void> prepared = prepare(taps);
     const auto best = [&](std::size_t images) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "serve/engine/model_stats.h"
 #include "serve/engine/prepared_sets.h"
 #include "serve/engine/served_detector.h"
+#include "serve/engine/served_translator.h"
 #include "serve/engine/service_time.h"
 #include "serve/engine/tap_info.h"
 
@@ -26,7 +28,7 @@ namespace cait::serve {
 struct EngineOptions {
     Precision precision = Precision::fp32;
     int threads = 0;
-    std::size_t batch = 8;  // images that may go together
+    std::size_t batch = 8;  // images, or sentences of the usual length, that may go together
     double bound = 0.25;    // seconds that an accepted request may take, where the model can do it
     std::shared_ptr<MemoryAccount> memory = MemoryAccount::of_process();
     std::vector<std::string> keep = {};  // of int8, as SessionOptions has it
@@ -42,7 +44,7 @@ struct ModelSource {
 
 class ServedModel {
 public:
-    // Throws Error where the model cannot be loaded or takes no photographs.
+    // Throws Error where the model cannot be loaded, or takes neither photographs nor text.
     ServedModel(const ModelSource& source, const EngineOptions& options,
                 std::shared_ptr<ModelStats> stats);
 
@@ -50,21 +52,24 @@ public:
     const std::string& version() const { return version_; }
     const Model& model() const { return model_; }
     const std::string& fingerprint() const { return fingerprint_; }  // evaluate/fingerprint.h
-    const Session& session() const { return classifier_.session(); }
+    int threads() const;
+    std::string precision() const;
+    // Of a model that translates, to which everything about images, taps and classes is foreign;
+    // null for others.
+    const ServedTranslator* translator() const { return translator_.get(); }
+
+    // ---- of models that take images
+
+    const Session& session() const { return classifier_->session(); }
     ImageSize image_size() const { return size_; }
     Grid grid() const { return grid_; }
     const TapInfo* tap(std::string_view name) const;  // of the network, made of images alone
-    // What clients may ask for: the taps, the default one first, or what a detector finds.
-    const std::vector<TapInfo>& outputs() const { return detector_ ? detector_->outputs() : taps_; }
-    const TapInfo* output(std::string_view name) const;
-    // Those that they get where they name none.
-    std::vector<std::string> usual_outputs() const;
     std::vector<std::string> attention_taps() const;  // class_attention.0, …
     // Which of them to show when nobody says.
     std::size_t usual_attention() const { return usual_attention_; }
-    std::string label(std::size_t index) const;      // of a class
-    std::size_t longest_label() const;               // bytes
-    Preparer preparer() const { return preparer_; }  // a copy for one thread
+    std::string label(std::size_t index) const;       // of a class
+    std::size_t longest_label() const;                // bytes
+    Preparer preparer() const { return *preparer_; }  // a copy for one thread
     // Of a model that gives each pixel a class: what cuts windows of its size out of photographs
     // and puts their logits together. Null for others.
     const ImageSegmenter* segmenter() const { return segmenter_.get(); }
@@ -72,11 +77,21 @@ public:
     const ServedDetector* detector() const { return detector_.get(); }
     // Of segmenters and detectors.
     const SegmentClasses& dense_classes() const { return dense_classes_; }
+
+    // ---- of all
+
+    // What clients may ask for: the taps, the default one first, what a detector finds, or what a
+    // translator writes.
+    const std::vector<TapInfo>& outputs() const;
+    const TapInfo* output(std::string_view name) const;
+    // Those that they get where they name none.
+    std::vector<std::string> usual_outputs() const;
     ModelStats& stats() const { return *stats_; }
     ServiceTime& time() const { return time_; }
     // What an image takes after that: of a detector its second stage, of others nothing.
     ServiceTime& rest_time() const { return rest_time_; }
-    double seconds(std::size_t images) const;  // of both, for images that go together
+    // Of both, for images that go together, or for sentences of the usual length.
+    double seconds(std::size_t images) const;
     std::size_t batch() const;
     // Seconds that an accepted request may take: what was asked for, or four times what one image
     // takes where that is more.
@@ -95,6 +110,7 @@ public:
     std::vector<std::string> attention_and_logits() const;
 
 private:
+    void load_images(const EngineOptions& options);
     std::vector<PreparedSets::Taps> sets_of_routes() const;
     std::vector<std::string> measured_taps() const;
     ServiceTime measure(std::size_t batch) const;
@@ -103,20 +119,22 @@ private:
     std::string name_, version_;
     Model model_;
     std::string fingerprint_;
-    Classifier classifier_;
+    std::unique_ptr<const ServedTranslator> translator_;
+    std::optional<const Classifier> classifier_;
     ImageSize size_;
     Grid grid_;
     std::vector<TapInfo> taps_;
     std::size_t usual_attention_ = 0;
-    Preparer preparer_;
+    std::optional<const Preparer> preparer_;
     std::unique_ptr<const ImageSegmenter> segmenter_;
     std::unique_ptr<const ServedDetector> detector_;
     SegmentClasses dense_classes_;
     std::shared_ptr<ModelStats> stats_;
-    mutable PreparedSets prepared_;
-    mutable ServiceTime time_, rest_time_;
+    mutable std::optional<PreparedSets> prepared_;
+    KeptMemory weights_memory_;  // of a model that translates; others have it in the above
+    mutable ServiceTime time_{0, 0, 1}, rest_time_{0, 0, 1};
     mutable std::atomic<double> input_ = 0;  // seconds for an image
-    double bound_;
+    double bound_ = 0;
 };
 
 using ServedModelPtr = std::shared_ptr<const ServedModel>;

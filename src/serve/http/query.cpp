@@ -93,15 +93,16 @@ std::size_t Parameters::number(std::string_view name, std::size_t otherwise, std
     return value;
 }
 
-double Parameters::fraction(std::string_view name, double otherwise, double least) const {
+double Parameters::decimal(std::string_view name, double otherwise, double least,
+                           double most) const {
     const std::string* text = find(name);
     if (text == nullptr) return otherwise;
     double value = 0;
     const char* end = text->data() + text->size();
     const auto [last, problem] = std::from_chars(text->data(), end, value);
-    if (problem != std::errc() || last != end || !(value >= least && value <= 1))
-        throw HttpError(
-            400, fmt::format("{}: expected {:g} to 1, found {}", name, least, display_name(*text)));
+    if (problem != std::errc() || last != end || !(value >= least && value <= most))
+        throw HttpError(400, fmt::format("{}: expected {:g} to {:g}, found {}", name, least, most,
+                                         display_name(*text)));
     return value;
 }
 

@@ -25,8 +25,11 @@ public:
     // Throws HttpError(400) unless it is a number of that range.
     std::size_t number(std::string_view name, std::size_t otherwise, std::size_t least,
                        std::size_t most) const;
-    // The same for a decimal number from `least` to 1.
-    double fraction(std::string_view name, double otherwise, double least) const;
+    // The same for a decimal number, and for one up to 1.
+    double decimal(std::string_view name, double otherwise, double least, double most) const;
+    double fraction(std::string_view name, double otherwise, double least) const {
+        return decimal(name, otherwise, least, 1);
+    }
     bool flag(std::string_view name) const;  // 0, 1, false, true; without one: false
     // Throws HttpError(400), naming those that there are, for any other.
     void allow(const std::vector<std::string_view>& names) const;

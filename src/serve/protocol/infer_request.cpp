@@ -11,6 +11,7 @@
 #include "models/finite_logits.h"
 #include "serve/protocol/base64.h"
 #include "serve/protocol/tensor_json.h"
+#include "serve/protocol/translate_request.h"
 
 namespace cait::serve {
 
@@ -104,9 +105,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
     return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-void check_count(std::size_t images) {
-    if (images == 0 || images > kMostImages)
-        refuse("inputs: expected 1 to {} images, found {}", kMostImages, images);
+void check_count(std::size_t count, std::size_t most = kMostImages, const char* what = "images") {
+    if (count == 0 || count > most)
+        refuse("inputs: expected 1 to {} {}, found {}", most, what, count);
 }
 
 Tensor images_of(const RawInput& input, const ServedModel& model) {
@@ -146,16 +147,18 @@ Tensor images_of(const RawInput& input, const ServedModel& model) {
 }
 
 // BYTES: the length of each element as 4 bytes, the lowest first, and then the element.
-std::vector<std::string> elements_of(std::string_view bytes, std::size_t count) {
+std::vector<std::string> binary_elements(const RawInput& input) {
+    std::string_view bytes = *input.bytes;
     std::vector<std::string> elements;
     while (!bytes.empty()) {
         std::uint32_t length = 0;
-        if (bytes.size() < sizeof length || elements.size() == count)
-            refuse("input encoded: data: expected {} elements and nothing after them", count);
+        if (bytes.size() < sizeof length || std::int64_t(elements.size()) == input.shape[0])
+            refuse("input {}: data: expected {} elements and nothing after them", input.name,
+                   input.shape[0]);
         std::memcpy(&length, bytes.data(), sizeof length);
         bytes.remove_prefix(sizeof length);
         if (length > bytes.size())
-            refuse("input encoded: data: element {} has {} bytes, found {}", elements.size(),
+            refuse("input {}: data: element {} has {} bytes, found {}", input.name, elements.size(),
                    length, bytes.size());
         elements.emplace_back(bytes.substr(0, length));
         bytes.remove_prefix(length);
@@ -163,32 +166,52 @@ std::vector<std::string> elements_of(std::string_view bytes, std::size_t count) 
     return elements;
 }
 
-std::vector<std::string> encoded_of(RawInput& input) {
+// As they stand there: in JSON files are base64.
+std::vector<std::string> elements_of(RawInput& input) {
+    const bool lines = input.name == kTextInput;
     if (input.type != "BYTES")
-        refuse("input encoded: datatype: expected BYTES, found {}", display_name(input.type));
+        refuse("input {}: datatype: expected BYTES, found {}", input.name,
+               display_name(input.type));
     const bool fits = input.shape.size() == 1 || (input.shape.size() == 2 && input.shape[1] == 1);
-    if (!fits) refuse("input encoded: shape: expected [-1], found {}", shape_text(input.shape));
-    check_count(std::size_t(input.shape[0]));
-    std::vector<std::string> files;
-    if (input.bytes) {
-        files = elements_of(*input.bytes, std::size_t(input.shape[0]));
-    } else {
-        if (!input.data->numbers.empty())
-            refuse("input encoded: data: expected base64 texts, found numbers");
-        for (const std::string& text : input.data->texts)
-            files.push_back(base64_decoded(text, "input encoded: data"));
-    }
-    if (files.size() != std::size_t(input.shape[0]))
-        refuse("input encoded: data: expected {} elements, found {}", input.shape[0], files.size());
+    if (!fits)
+        refuse("input {}: shape: expected [-1], found {}", input.name, shape_text(input.shape));
+    if (lines)
+        check_count(std::size_t(input.shape[0]), ServedTranslator::kMostLines, "lines");
+    else
+        check_count(std::size_t(input.shape[0]));
+    if (!input.bytes && !input.data->numbers.empty())
+        refuse("input {}: data: expected {}, found numbers", input.name,
+               lines ? "texts" : "base64 texts");
+    std::vector<std::string> elements =
+        input.bytes ? binary_elements(input) : std::move(input.data->texts);
+    if (elements.size() != std::size_t(input.shape[0]))
+        refuse("input {}: data: expected {} elements, found {}", input.name, input.shape[0],
+               elements.size());
+    return elements;
+}
+
+std::vector<std::string> encoded_of(RawInput& input) {
+    std::vector<std::string> files = elements_of(input);
+    if (!input.bytes)
+        for (std::string& file : files) file = base64_decoded(file, "input encoded: data");
     return files;
 }
 
-RawInput raw_input(const json& input, JsonData& data, BinaryPart& binary) {
+void check_input_name(const std::string& name, const ServedModel& model) {
+    if (model.translator() != nullptr) {
+        if (name != kTextInput)
+            refuse("inputs: expected {}, found {}", kTextInput, display_name(name));
+    } else if (name != kImagesInput && name != kEncodedInput) {
+        refuse("inputs: expected {} or {}, found {}", kImagesInput, kEncodedInput,
+               display_name(name));
+    }
+}
+
+RawInput raw_input(const json& input, JsonData& data, BinaryPart& binary,
+                   const ServedModel& model) {
     if (!input.is_object()) refuse("inputs: expected objects");
     RawInput raw{.name = text_of(input, "name", "input"), .type = {}, .shape = {}, .bytes = {}};
-    if (raw.name != kImagesInput && raw.name != kEncodedInput)
-        refuse("inputs: expected {} or {}, found {}", kImagesInput, kEncodedInput,
-               display_name(raw.name));
+    check_input_name(raw.name, model);
     const std::string whose = "input " + raw.name;
     raw.type = text_of(input, "datatype", whose);
     raw.shape = shape_of(input, raw.name);
@@ -229,11 +252,15 @@ std::size_t json_length(const Request& request) {
     return length;
 }
 
-// A body without JSON: the pixels of one image, or its file.
+// A body without JSON: the pixels of one image, or its file, or one line of text.
 InferRequest raw_request(std::string_view body, const ServedModel& model) {
     const auto [height, width] = model.image_size();
     InferRequest result;
-    if (body.size() == std::size_t(3 * height * width) * sizeof(float)) {
+    if (model.translator() != nullptr) {
+        result.texts = lines_of(body);
+        if (result.texts.size() != 1)
+            refuse("body: expected one line of text, found {}", result.texts.size());
+    } else if (body.size() == std::size_t(3 * height * width) * sizeof(float)) {
         RawInput input{
             .name = kImagesInput, .type = "FP32", .shape = {1, 3, height, width}, .bytes = body};
         result.images = images_of(input, model);
@@ -249,11 +276,13 @@ void read_inputs(InferRequest& result, RequestJson& parsed, std::string_view bin
                  const ServedModel& model) {
     const json* inputs = member(parsed.tree, "inputs");
     if (inputs == nullptr || !inputs->is_array() || inputs->size() != 1)
-        refuse("inputs: expected a list with one of {} and {}", kImagesInput, kEncodedInput);
+        refuse("inputs: expected a list with one of them");
     BinaryPart binary(binary_bytes);
-    RawInput input = raw_input(inputs->front(), parsed.data.front(), binary);
+    RawInput input = raw_input(inputs->front(), parsed.data.front(), binary, model);
     binary.check_end();
-    if (input.name == kImagesInput) {
+    if (input.name == kTextInput) {
+        result.texts = elements_of(input);
+    } else if (input.name == kImagesInput) {
         result.images = images_of(input, model);
         result.largest = largest_magnitude(result.images.floats());
     } else {
@@ -276,6 +305,15 @@ void read_outputs(InferRequest& result, const json& tree, const ServedModel& mod
     if (!result.outputs.empty()) return;
     for (const std::string& name : model.usual_outputs())
         result.outputs.push_back({name, binary, 0});
+}
+
+// Of the request's parameters those that mean something for one translation of each line.
+TranslateWish wish_of(const json& parameters) {
+    TranslateWish wish;
+    for (const char* name : {"beam", "length_penalty"})
+        if (const json* value = member(parameters, name); value != nullptr)
+            read_wish(wish, name, *value);
+    return wish;
 }
 
 }  // namespace
@@ -307,6 +345,7 @@ InferRequest parse_infer_request(const Request& request, const ServedModel& mode
     if (const auto microseconds = count_of(parameters, "timeout", "request");
         microseconds.value_or(0) > 0)
         result.timeout = double(*microseconds) * 1e-6;
+    if (model.translator() != nullptr) result.wish = wish_of(parameters);
     read_outputs(result, parsed.tree, model);
     read_inputs(result, parsed, body.substr(length), model);
     return result;

@@ -14,6 +14,7 @@ namespace cait::serve {
 
 inline constexpr const char* kImagesInput = "images";    // FP32 [-1, 3, H, W], prepared
 inline constexpr const char* kEncodedInput = "encoded";  // BYTES [-1], files
+inline constexpr const char* kTextInput = "text";        // BYTES [-1], lines to be translated
 inline constexpr std::size_t kMostImages = 64;           // in a request
 
 struct RequestedOutput {
@@ -24,13 +25,15 @@ struct RequestedOutput {
 
 struct InferRequest {
     std::string id{};
-    Tensor images{};                     // one of these two is given
+    Tensor images{};                     // of a model for images one of these two is given
     std::optional<float> largest{};      // magnitude of the values of `images`
     std::vector<std::string> encoded{};  // files
+    std::vector<std::string> texts{};    // of a model that translates, and how it is to
+    TranslateWish wish{};
     std::vector<RequestedOutput> outputs{};
     std::optional<double> timeout{};  // seconds
 
-    std::size_t count() const {
+    std::size_t count() const {  // of images
         return encoded.empty() ? std::size_t(images.shape()[0]) : encoded.size();
     }
     std::vector<std::string> taps() const;  // where outputs are taps: rising, each once

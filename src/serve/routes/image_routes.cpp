@@ -43,10 +43,12 @@ void classify(Service& service, Call call) {
     const std::size_t top = parameters.number(
         "top", std::min(task_row(task.name).most_answers, kMostClasses), 1, kMostClasses);
     if (model->tap("logits") == nullptr)
-        throw HttpError(400, fmt::format("model {}: it has no classes of images{}", model->name(),
-                                         model->detector() != nullptr    ? "; POST /detect asks it"
-                                         : model->segmenter() != nullptr ? "; POST /segment asks it"
-                                                                         : ""));
+        throw HttpError(400,
+                        fmt::format("model {}: it has no classes of images{}", model->name(),
+                                    model->detector() != nullptr     ? "; POST /detect asks it"
+                                    : model->segmenter() != nullptr  ? "; POST /segment asks it"
+                                    : model->translator() != nullptr ? "; POST /translate asks it"
+                                                                     : ""));
     if (attention && model->attention_taps().empty())
         throw HttpError(400, fmt::format("attention: model {} has no class token", model->name()));
     service.compute(

@@ -62,7 +62,7 @@ void add_counts(std::string& out, const std::vector<ModelView>& models) {
                 metric.add(fmt::format("{},reason=\"{}\"", one.labels, kFailureNames[i]),
                            one.view.failures[i]);
     }
-    family("nv_inference_count", "Images that were answered",
+    family("nv_inference_count", "Images or lines that were answered",
            [](const StatsView& v) { return v.images; });
     family("nv_inference_exec_count", "Batches that were run",
            [](const StatsView& v) { return v.batches; });
@@ -139,9 +139,16 @@ json model_json(const Repository::Entry& entry) {
     const ServedModel& served = *entry.model;
     const StatsView view = served.stats().view();
     model["architecture"] = served.model().info().name;
-    model["precision"] = served.session().precision();
-    model["image_size"] = {served.image_size().height, served.image_size().width};
+    model["precision"] = served.precision();
     model["task"] = served.model().task().name;
+    if (const ServedTranslator* text = served.translator(); text != nullptr) {
+        model["source"] = text->translator().source_language();
+        model["target"] = text->translator().target_language();
+        model["pieces"] = text->pieces();
+        model["longest"] = text->translator().longest();
+    } else {
+        model["image_size"] = {served.image_size().height, served.image_size().width};
+    }
     model["attention_layers"] = served.attention_taps().size();
     model["requests"] = view.success.count;
     model["refused"] = view.failures[std::size_t(Failure::rejected)];

@@ -8,11 +8,13 @@
 #include "image/codec/decode.h"
 #include "models/finite_logits.h"
 #include "serve/engine/detection_work.h"
+#include "serve/engine/translation_work.h"
 #include "serve/http/query.h"
 #include "serve/memory_account.h"
 #include "serve/protocol/detect_response.h"
 #include "serve/protocol/infer_request.h"
 #include "serve/protocol/infer_response.h"
+#include "serve/protocol/translate_response.h"
 #include "serve/routes/replies.h"
 #include "serve/service.h"
 
@@ -35,24 +37,57 @@ Shape images_shape(const ServedModel& model) {
     return {Shape::kBatch, 3, model.image_size().height, model.image_size().width};
 }
 
+json inputs_json(const ServedModel& model) {
+    if (model.translator() != nullptr)
+        return json::array({tensor_json(kTextInput, "BYTES", {Shape::kBatch})});
+    return json::array({tensor_json(kImagesInput, "FP32", images_shape(model)),
+                        tensor_json(kEncodedInput, "BYTES", {Shape::kBatch})});
+}
+
+// Facts about a model by name, all of them texts.
+std::map<std::string, std::string> facts_of(const ServedModel& model) {
+    std::map<std::string, std::string> facts{{"precision", model.precision()}};
+    if (model.translator() == nullptr) return facts;
+    const Translator& translator = model.translator()->translator();
+    facts["source_language"] = translator.source_language();
+    facts["target_language"] = translator.target_language();
+    return facts;
+}
+
 Response metadata(Service& service, const ServedModel& model) {
     json outputs = json::array();
     for (const TapInfo& output : model.outputs())
         outputs.push_back(tensor_json(output.name, output.type, output.shape));
-    return json_response(
-        {{"name", model.name()},
-         {"versions", service.repository().versions(model.name())},
-         {"platform", "cait"},
-         {"parameters", {{"precision", model.session().precision()}}},
-         {"inputs", json::array({tensor_json(kImagesInput, "FP32", images_shape(model)),
-                                 tensor_json(kEncodedInput, "BYTES", {Shape::kBatch})})},
-         {"outputs", std::move(outputs)}});
+    return json_response({{"name", model.name()},
+                          {"versions", service.repository().versions(model.name())},
+                          {"platform", "cait"},
+                          {"parameters", facts_of(model)},
+                          {"inputs", inputs_json(model)},
+                          {"outputs", std::move(outputs)}});
 }
 
 // Triton has another name for texts.
 std::string triton_type(const TapInfo& output) {
     const std::string_view type = output.type;
     return fmt::format("TYPE_{}", type == "BYTES" ? "STRING" : type);
+}
+
+json config_inputs(const ServedModel& model) {
+    if (model.translator() != nullptr)
+        return json::array({{{"name", kTextInput},
+                             {"data_type", "TYPE_STRING"},
+                             {"format", "FORMAT_NONE"},
+                             {"dims", {-1}}}});
+    return json::array({{{"name", kImagesInput},
+                         {"data_type", "TYPE_FP32"},
+                         {"format", "FORMAT_NCHW"},
+                         {"optional", true},
+                         {"dims", images_shape(model).extents()}},
+                        {{"name", kEncodedInput},
+                         {"data_type", "TYPE_STRING"},
+                         {"format", "FORMAT_NONE"},
+                         {"optional", true},
+                         {"dims", {-1}}}});
 }
 
 // As Triton describes a model.
@@ -62,6 +97,8 @@ Response config(Service& service, const ServedModel& model) {
         outputs.push_back({{"name", output.name},
                            {"data_type", triton_type(output)},
                            {"dims", output.shape.extents()}});
+    json facts = json::object();
+    for (const auto& [name, text] : facts_of(model)) facts[name] = {{"string_value", text}};
     const double delay = service.options().delay;
     return json_response(
         {{"name", model.name()},
@@ -69,17 +106,8 @@ Response config(Service& service, const ServedModel& model) {
          {"backend", "cait"},
          {"version_policy", {{"all", json::object()}}},
          {"max_batch_size", 0},
-         {"parameters", {{"precision", {{"string_value", model.session().precision()}}}}},
-         {"input", json::array({{{"name", kImagesInput},
-                                 {"data_type", "TYPE_FP32"},
-                                 {"format", "FORMAT_NCHW"},
-                                 {"optional", true},
-                                 {"dims", images_shape(model).extents()}},
-                                {{"name", kEncodedInput},
-                                 {"data_type", "TYPE_STRING"},
-                                 {"format", "FORMAT_NONE"},
-                                 {"optional", true},
-                                 {"dims", {-1}}}})},
+         {"parameters", std::move(facts)},
+         {"input", config_inputs(model)},
          {"output", std::move(outputs)},
          {"dynamic_batching",
           {{"preferred_batch_size", {model.batch()}},
@@ -185,6 +213,36 @@ void infer_objects(Service& service, Call call, const ServedModelPtr& model) {
         });
 }
 
+void infer_texts(Service& service, Call call, const ServedModelPtr& model) {
+    service.compute(
+        std::move(call), model, [&service, model](Request& request, const Intake& rows) {
+            request.parameters().allow({});
+            auto parsed = std::make_shared<InferRequest>(parse_infer_request(request, *model));
+            const auto work = std::make_shared<TranslationWork>(*model->translator(), parsed->wish,
+                                                                std::move(parsed->texts));
+            const std::uint64_t answer = translate_answer_bytes(*parsed, *model, *work);
+            service.check_answer(answer);
+            rows.admit(work->units());
+            return Work{.taps = {},
+                        .images = {},
+                        .text = work,
+                        .timeout = parsed->timeout,
+                        .answer = 2 * answer,  // texts, and their answer
+                        .format = [model, parsed, work](const auto&) {
+                            return translate_response(*parsed, *model, work->found());
+                        }};
+        });
+}
+
+// By what the model is for.
+void infer(Service& service, Call call) {
+    const ServedModelPtr model = model_of(service, call.words());
+    const auto way = model->translator() ? infer_texts
+                     : model->detector() ? infer_objects
+                                         : infer_taps;
+    way(service, std::move(call), model);
+}
+
 Response ready(bool is) {
     Response response = json_response({{"ready", is}, {"live", true}});
     if (!is) response.status = 503;
@@ -236,11 +294,7 @@ void add_protocol_routes(Service& service) {
         });
         router
             .add("POST", path + "/infer",
-                 [&service](Call call) {
-                     const ServedModelPtr asked = model_of(service, call.words());
-                     const auto infer = asked->detector() ? infer_objects : infer_taps;
-                     infer(service, std::move(call), asked);
-                 })
+                 [&service](Call call) { infer(service, std::move(call)); })
             .before_body = [&service](const Request& head) {
             service.check_room(*model_of(service, head.words), head.arrived);
         };

@@ -30,8 +30,8 @@ ServedModelPtr segment_model(Service& service, const Parameters& parameters) {
         name == nullptr ? service.repository().standard()
                         : service.repository().get(*name, version == nullptr ? "" : *version);
     if (model->segmenter() == nullptr)
-        throw HttpError(
-            400, fmt::format("model {}: it names classes of images, not of pixels", model->name()));
+        throw HttpError(400, fmt::format("model {}: it gives pixels no classes, its task is {}",
+                                         model->name(), model->model().task().name));
     return model;
 }
 

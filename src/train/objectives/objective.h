@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/image_size.h"
+#include "base/text_size.h"
 #include "cait/model.h"
 #include "data/batch.h"
 #include "data/targets/label.h"
@@ -28,15 +29,18 @@ struct LossResult {
     at::Tensor total;                         // a scalar that backward() starts from
     std::map<std::string, at::Tensor> parts;  // detached scalars, and what is watched, by name
     at::Tensor correct;  // images whose class has the highest logit; undefined: nobody decides
+    std::optional<std::int64_t> pieces = {};  // of sentences, that the total is a mean over
 };
 
-// Images of a batch that go through the network together, n of them, and what is known of them.
+// Images or sentences of a batch that go through the network together, n of them, and what is known
+// of them.
 struct ObjectiveBatch {
     struct Views {
         at::Tensor pixels;  // [count * n, C, H, W], view-major
         std::int64_t count = 1;
     };
     std::vector<Views> views;  // groups by size; target networks and labels see the first
+    TorchTensors inputs;       // [n, …] of a model without images, by its names; no views then
     TorchTensors targets;      // [n, …] by the names of data/targets/
     std::span<const SampleKey> keys;
     std::uint64_t epoch = 0;
@@ -56,6 +60,7 @@ struct DataFacts {
     std::optional<LabelMapSize> maps = {};   // of the label maps that batches carry
     std::vector<ViewGroup> views = {};       // of every batch, without pixels; empty: one
     TargetList targets = {label_target()};   // of every batch
+    std::optional<TextSize> longest = {};    // sentences of a batch, if there are no images
 };
 
 struct ObjectiveSetup {

@@ -15,6 +15,7 @@ std::unique_ptr<Objective> make_labels(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_multi_label(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_segment(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_mask_rcnn(const ObjectiveSetup& setup);
+std::unique_ptr<Objective> make_translate(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_knn(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_instance(const ObjectiveSetup& setup);
 std::unique_ptr<Objective> make_triplet(const ObjectiveSetup& setup);
@@ -33,6 +34,7 @@ constexpr Maker kMakers[] = {{"cross_entropy", make_labels},
                              {"multi_label", make_multi_label},
                              {"segment", make_segment},
                              {"mask_rcnn", make_mask_rcnn},
+                             {"translate", make_translate},
                              {"knn", make_knn},
                              {"instance", make_instance},
                              {"triplet", make_triplet},

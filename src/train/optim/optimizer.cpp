@@ -96,6 +96,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimPart& options,
         case OptimizerKind::adamw: return make_adamw(options, params);
         case OptimizerKind::lamb: return make_lamb(options, params);
         case OptimizerKind::sgd: return make_sgd(options, params);
+        case OptimizerKind::adagrad: return make_adagrad(options, params);
     }
     throw UsageError("optim.name: unknown optimiser");
 }

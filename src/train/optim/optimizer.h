@@ -71,9 +71,11 @@ private:
 std::unique_ptr<Optimizer> make_optimizer(const OptimPart& options,
                                           std::span<const TrainParam> params);
 
-// What adamw.cpp, lamb.cpp and sgd.cpp have; make_optimizer() chooses.
+// What adamw.cpp, lamb.cpp, sgd.cpp and adagrad.cpp have; make_optimizer() chooses.
 std::unique_ptr<Optimizer> make_adamw(const OptimPart& options, std::span<const TrainParam> params);
 std::unique_ptr<Optimizer> make_lamb(const OptimPart& options, std::span<const TrainParam> params);
 std::unique_ptr<Optimizer> make_sgd(const OptimPart& options, std::span<const TrainParam> params);
+std::unique_ptr<Optimizer> make_adagrad(const OptimPart& options,
+                                        std::span<const TrainParam> params);
 
 }  // namespace cait

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include "cait/error.h"
+#include "data/sentences/vocabulary.h"
 #include "data/targets/label.h"
 #include "data/targets/label_image.h"
 #include "data/targets/labels.h"
 #include "data/targets/objects.h"
+#include "models/catalogue.h"
 #include "models/task.h"
 #include "train/recipe/bind_values.h"
 #include "train/recipe/model_settings.h"
@@ -19,7 +23,8 @@ namespace cait {
 
 namespace {
 
-constexpr double kLongestQueue = 1e6;  // epochs
+constexpr double kLongestQueue = 1e6;       // epochs
+constexpr std::int64_t kFewestPieces = 16;  // of a vocabulary that is learned
 
 bool has_term(const LossPart& loss, std::string_view name) {
     return std::ranges::any_of(terms_of(loss.name),
@@ -39,7 +44,7 @@ void read_by_term(Settings& s, const std::vector<std::string>& keys, const LossP
 
 void bind_labels(Settings& s, LossPart& p) {
     s.number("loss.smoothing", p.smoothing, 0, 1,
-             "share of a label that is spread over all classes");
+             "share of a label that is spread over all classes; translate: over all other pieces");
     s.number("loss.bce_threshold", p.bce_threshold, -1, 1,
              "bce: targets above it count as 1; below 0: kept soft");
     s.flag("loss.cosub", p.cosub, "two submodels, drawn by stochastic depth, teach each other");
@@ -259,6 +264,33 @@ void check_mask_rcnn(const Recipe& recipe) {
             fmt::format("0 with augment.short_sides, found {}", recipe.augment.short_side));
 }
 
+Task another_language(const Recipe& /*recipe*/) { return {.name = std::string(kTranslate)}; }
+
+// Sentences are neither mixed nor drawn, and all of a translator learns.
+void check_translate(const Recipe& recipe) {
+    const auto only = [&](bool holds, std::string_view key, const std::string& value) {
+        require(holds, key, value + " with loss.name translate");
+    };
+    only(takes_text(configure(recipe.model.name)), "model.name",
+         fmt::format("a model that translates, such as resmlp_translate_small, found {}",
+                     recipe.model.name));
+    only(!mixes(recipe.augment), "augment.mixup",
+         "0, and augment.cutmix and augment.mix_tokens 0, as sentences are not mixed,");
+    only(recipe.distill.kind == Distillation::none, "distill.kind", "none");
+    only(recipe.model.scales.empty(), "model.scales", "nothing");
+    only(recipe.clusters.count == 0, "clusters.count", "0");
+    only(recipe.train.tune == Tune::all, "train.tune", "all");
+    only(recipe.train.mode == "train", "train.mode", "train");
+    only(recipe.train.quantize == "none", "train.quantize", "none");
+    only(!recipe.train.frozen_norms, "train.frozen_norms", "false");
+    const std::string& vocabulary = recipe.data.vocabulary;
+    const std::optional<std::int64_t> size = pieces_to_learn(vocabulary);
+    require(!vocabulary.empty() && (!size || (*size >= kFewestPieces && *size <= kMostPieces)),
+            "data.vocabulary",
+            fmt::format("a number of pieces from {} to {} or a file, found '{}'", kFewestPieces,
+                        kMostPieces, vocabulary));
+}
+
 void check_bce(const Recipe& recipe) {
     const LossPart& loss = recipe.loss;
     // The smallest target is smoothing / classes, which lies above a threshold of 0.
@@ -372,6 +404,11 @@ const std::vector<ObjectiveTerm>& objective_terms() {
          .task = boxes_of_classes,
          .bind = bind_detect,
          .check = check_mask_rcnn},
+        {.name = "translate",
+         .classifier = true,
+         .sentences = true,
+         .task = another_language,
+         .check = check_translate},
         {.name = "knn", .features = true, .bind = bind_memory},
         {.name = "instance",
          .features = true,
@@ -399,6 +436,7 @@ const std::vector<ObjectiveRow>& objective_rows() {
         {"multi_label", "any number of classes per image", {"multi_label"}},
         {"segment", "a class for every pixel", {"segment"}},
         {"mask_rcnn", "boxes of objects, with a class and a mask each", {"mask_rcnn"}},
+        {"translate", "each next piece of a sentence's translation", {"translate"}},
         {"knn", "remembered images of the same class are the nearest (SNCA)", {"knn"}},
         {"instance", "views of an image agree with each other", {"instance"}},
         {"grafit", "knn and instance", {"knn", "instance"}},
@@ -470,8 +508,19 @@ void bind_neighbours(Settings& s, EvalPart& eval) {
            "that these neighbours are found by");
 }
 
+std::optional<std::int64_t> pieces_to_learn(const std::string& vocabulary) {
+    std::int64_t size = 0;
+    const char* const end = vocabulary.data() + vocabulary.size();
+    const auto [rest, error] = std::from_chars(vocabulary.data(), end, size);
+    if (rest != end || vocabulary.empty() || vocabulary[0] == '-') return std::nullopt;
+    return error == std::errc() ? size : std::numeric_limits<std::int64_t>::max();
+}
+
 void check_loss(const Recipe& recipe) {
     check_label_keys(recipe);
+    require(translates(recipe) || !takes_text(configure(recipe.model.name)), "loss.name",
+            fmt::format("translate, as {} is a model of sentences, found {}", recipe.model.name,
+                        recipe.loss.name));
     for (const ObjectiveTerm* term : terms_of(recipe.loss.name))
         if (term->check != nullptr) term->check(recipe);
 }

@@ -2,6 +2,9 @@
 // recipe keys that belong to it. train/objectives/ computes them.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +30,9 @@ struct ObjectiveTerm {
     // What it learns from each image of the data; null: one label, mixed as the images are. Throws
     // Error for data that does not have it.
     TargetPtr (*target)(const Recipe&, const Dataset& train, ImageSize size) = nullptr;
-    bool pixels = false;   // of every pixel, so that image and label image are augmented together
-    bool objects = false;  // of boxes in images of several sizes, padded to one
+    bool pixels = false;     // of every pixel, so that image and label image are augmented together
+    bool objects = false;    // of boxes in images of several sizes, padded to one
+    bool sentences = false;  // of sentences and their translations, and no images at all
     Task (*task)(const Recipe&) = nullptr;  // of the model that it makes; null: one class per image
     void (*bind_loss)(Settings&, LossPart&) = nullptr;  // its keys in [loss]
     void (*bind)(Settings&, Recipe&) = nullptr;         // and in a table of its own
@@ -49,6 +53,18 @@ std::vector<const ObjectiveTerm*> terms_of(std::string_view loss_name);
 
 // Whether one of its terms does: asks_for(recipe.loss, &ObjectiveTerm::views).
 bool asks_for(const LossPart& loss, bool ObjectiveTerm::*what);
+
+inline bool translates(const Recipe& recipe) {
+    return asks_for(recipe.loss, &ObjectiveTerm::sentences);
+}
+
+// What a batch has of that which the loss is a mean over: images, or pieces of sentences.
+inline std::int64_t size_of_batch(const Recipe& recipe) {
+    return translates(recipe) ? recipe.data.pieces : recipe.data.batch;
+}
+
+// data.vocabulary where it is a number: of pieces that are to be learned. None: it is a file.
+std::optional<std::int64_t> pieces_to_learn(const std::string& vocabulary);
 
 // What the images of a batch are compared with, and what the model answers with, by the terms.
 // `size`: of the images as the network takes them.

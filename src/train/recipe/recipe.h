@@ -42,6 +42,10 @@ struct DataPart {
     double max_bad = 0.05;       // unreadable share of an epoch that ends the run
     std::string token_labels;    // folder of label maps, for loss.name token_label; empty: none
     std::string mean = "model";  // model (what the preset expects), imagenet, half, data (measured)
+    // Of sentences: pieces of a step in all processes together, padding included, and what cuts
+    // them: how many pieces to learn, or a file.
+    std::int64_t pieces = 4096;
+    std::string vocabulary = "8000";
     bool operator==(const DataPart&) const = default;
 };
 
@@ -114,7 +118,7 @@ struct ViewsPart {
 // Whether images are mixed in pairs, for which a batch must have an even number of them.
 bool mixes(const AugmentPart& augment);
 
-enum class OptimizerKind { adamw, lamb, sgd };
+enum class OptimizerKind { adamw, lamb, sgd, adagrad };
 enum class ClipKind { none, norm, value, param };
 enum class DecayRule {
     facebook,  // 1-D tensors, biases, pos_embed and cls_token do not decay
@@ -312,6 +316,7 @@ struct SavePart {
     // task (leading_score).
     std::string best = "auto";
     bool head = false;            // model files keep the projector
+    std::int64_t average = 0;     // last epochs whose weights are averaged; 0: none
     bool operator==(const SavePart&) const = default;
 };
 

@@ -62,6 +62,13 @@ void bind_data(Settings& s, DataPart& p) {
               "none");
     s.word("data.mean", p.mean, {"model", "imagenet", "half", "data"},
            "what normalises images: the preset's, ImageNet's, 0.5, or measured on the data");
+    s.integer("data.pieces", p.pieces, 1,
+              "translate: pieces per optimiser step, in all processes together: sentences times "
+              "the longer side, padding included");
+    bind_text(s, "data.vocabulary", p.vocabulary,
+              "translate: what cuts sentences into pieces: how many pieces to learn from the "
+              "training data, or a file: a model of cait, a SentencePiece model, a list of words, "
+              "or CODES,DICTIONARY of a published model");
 }
 
 void bind_crop(Settings& s, AugmentPart& p) {
@@ -176,14 +183,18 @@ void bind_optim(Settings& s, OptimPart& p) {
     s.choice("optim.name", p.name,
              {{"adamw", OptimizerKind::adamw},
               {"lamb", OptimizerKind::lamb},
-              {"sgd", OptimizerKind::sgd}},
+              {"sgd", OptimizerKind::sgd},
+              {"adagrad", OptimizerKind::adagrad}},
              "optimiser");
     s.number("optim.lr", p.lr, 1e-12, 1000, "learning rate at its peak, for a batch of lr_batch");
-    s.integer("optim.lr_batch", p.lr_batch, 0,
-              "lr grows with the batch in proportion to this one; 0: lr as it stands");
-    s.number("optim.weight_decay", p.weight_decay, 0, 10,
-             "adamw, lamb: decoupled from the gradient; sgd: coupled, added to the gradient as in "
-             "PyTorch");
+    s.integer(
+        "optim.lr_batch", p.lr_batch, 0,
+        "lr grows with the batch (of translate, its pieces) in proportion to this one; 0: lr as "
+        "it stands");
+    s.number(
+        "optim.weight_decay", p.weight_decay, 0, 10,
+        "adamw, lamb: decoupled from the gradient; sgd, adagrad: coupled, added to the gradient "
+        "as in PyTorch");
     s.number("optim.weight_decay_end", p.weight_decay_end, OptimPart::kDecayStays, 10,
              "where the decay arrives along half a cosine; below 0: it stays as it is");
     s.choice("optim.decay_rule", p.decay_rule,
@@ -198,7 +209,8 @@ void bind_optim(Settings& s, OptimPart& p) {
              "nor dist_token");
     s.number("optim.beta1", p.beta1, 0, 1, "adamw, lamb: memory of the gradient");
     s.number("optim.beta2", p.beta2, 0, 1, "adamw, lamb: memory of its square");
-    s.number("optim.epsilon", p.epsilon, 1e-30, 1, "adamw, lamb: added to the denominator");
+    s.number("optim.epsilon", p.epsilon, 1e-30, 1,
+             "adamw, lamb, adagrad: added to the denominator");
     s.number("optim.momentum", p.momentum, 0, 1, "sgd");
     s.flag("optim.nesterov", p.nesterov, "sgd: Nesterov's momentum");
     s.number("optim.layer_decay", p.layer_decay, 0.01, 1,
@@ -325,8 +337,12 @@ void bind_eval_and_save(Settings& s, EvalPart& eval, SavePart& save) {
         "the score that decides which weights are the best, and with _ema that of averaged "
         "weights; the first of these is auto: top1, top5, loss or ece; of loss.name multi_label "
         "map, f1, macro_f1, exact_match or loss; of segment miou, macc or aacc; of mask_rcnn "
-        "box_ap, mask_ap and the other scores of cait eval");
+        "box_ap, mask_ap and the other scores of cait eval; of translate perplexity or loss");
     s.flag("save.head", save.head, "model files keep the projector of [head]");
+    s.integer("save.average", save.average, 0,
+              "also keep the mean of the weights of the last N epochs: last_ema.safetensors, and "
+              "best.safetensors where save.best ends in _ema; 0: no such mean",
+              100);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ void check_ranges(const Recipe& recipe) {
 }
 
 void check_batch(const Recipe& recipe) {
+    if (translates(recipe)) return;  // any part of its sentences will do
     const std::int64_t batch = recipe.data.batch;
     const std::int64_t parts = recipe.optim.accumulate;
     require(parts < 1 || batch % parts == 0, "optim.accumulate",
@@ -126,9 +127,11 @@ void check(const Recipe& recipe) {
     check_views(recipe);
     check_mode(recipe);
     check_objective(recipe);
-    require(!is_of_average(recipe.save.best) || recipe.train.ema > 0 ||
-                asks_for(recipe.loss, &ObjectiveTerm::averages),
-            "save.best", fmt::format("train.ema above 0 for {}", recipe.save.best));
+    const bool averages = recipe.train.ema > 0 || asks_for(recipe.loss, &ObjectiveTerm::averages);
+    require(!is_of_average(recipe.save.best) || averages || recipe.save.average > 0, "save.best",
+            fmt::format("train.ema or save.average above 0 for {}", recipe.save.best));
+    require(recipe.save.average == 0 || !averages, "save.average",
+            "0 alongside train.ema or a loss.name that averages the weights itself");
     require(recipe.train.patience == 0 || recipe.data.val != "none", "train.patience",
             "validation data, as it waits for a better result; found data.val none");
 }

@@ -20,6 +20,7 @@ bool distils(const Recipe& r) { return r.distill.kind != Distillation::none; }
 bool segments(const Recipe& r) { return asks_for(r.loss, &ObjectiveTerm::pixels); }
 bool detects(const Recipe& r) { return asks_for(r.loss, &ObjectiveTerm::objects); }
 bool moves_jointly(const Recipe& r) { return segments(r) || detects(r); }
+bool shows_images(const Recipe& r) { return !translates(r); }
 bool crops_several(const Recipe& r) { return r.views.name == ViewsKind::multi_crop; }
 
 const std::vector<ReadRule>& data_rules() {
@@ -31,6 +32,14 @@ const std::vector<ReadRule>& data_rules() {
          [](const Recipe& r) { return !r.model.prefer_ema || !r.model.weights.empty(); },
          "model.weights"},
         {{"data.holdout"}, [](const Recipe& r) { return r.data.val.empty(); }, "data.val left out"},
+        {{"data.pieces", "data.vocabulary"}, translates, "loss.name=translate"},
+        {{"data.batch", "data.last_batch", "data.val_batch", "data.repeats", "data.max_bad",
+          "data.mean", "augment.crop", "augment.scale", "augment.ratio", "augment.filter",
+          "augment.flip", "augment.policy", "augment.jitter", "augment.force_jitter",
+          "augment.erase", "augment.erase_mode", "augment.erase_count", "eval.crop_ratio",
+          "eval.crop_mode"},
+         shows_images,
+         "a loss.name other than translate"},
         {{"augment.crop", "augment.scale", "augment.ratio", "augment.filter", "augment.flip",
           "augment.policy", "augment.jitter", "augment.force_jitter", "augment.erase",
           "augment.erase_mode", "augment.erase_count"},
@@ -94,9 +103,14 @@ const std::vector<ReadRule>& data_rules() {
 
 const std::vector<ReadRule>& optim_rules() {
     static const std::vector<ReadRule> kRules = {
-        {{"optim.beta1", "optim.beta2", "optim.epsilon"},
-         [](const Recipe& r) { return r.optim.name != OptimizerKind::sgd; },
+        {{"optim.beta1", "optim.beta2"},
+         [](const Recipe& r) {
+             return r.optim.name == OptimizerKind::adamw || r.optim.name == OptimizerKind::lamb;
+         },
          "optim.name adamw or lamb"},
+        {{"optim.epsilon"},
+         [](const Recipe& r) { return r.optim.name != OptimizerKind::sgd; },
+         "optim.name adamw, lamb or adagrad"},
         {{"optim.momentum", "optim.nesterov"},
          [](const Recipe& r) { return r.optim.name == OptimizerKind::sgd; },
          "optim.name=sgd"},
@@ -164,7 +178,7 @@ const std::vector<ReadRule>& loss_rules() {
          [](const Recipe& r) {
              return asks_for(r.loss, &ObjectiveTerm::classifier) && !moves_jointly(r);
          },
-         "a loss.name with a classifier of images"},
+         "a loss.name with a classifier of images, or translate"},
         {{"loss.bce_threshold"},
          [](const Recipe& r) { return r.loss.name == "bce"; },
          "loss.name=bce"},

@@ -72,20 +72,29 @@ void CheckpointWriter::complete(const TrainingStep& step, const RunState& state,
 void CheckpointWriter::save_models(const TrainingStep& step, const TorchTensors& weights,
                                    const RunState& state, std::uint64_t steps_per_epoch) const {
     save_model(folder_.last(), weights, state, steps_per_epoch, scores_);
-    const TorchTensors ema = step.ema_weights();
-    if (!ema.empty()) save_model(folder_.last_ema(), ema, state, steps_per_epoch, ema_scores_);
-    const auto every = std::uint64_t(recipe_.save.keep_every);
     const bool epoch_is_over = state.position.batch == 0;
+    // A mean of epochs stays what it is until the next one ends.
+    const TorchTensors average = mean_.empty() ? step.ema_weights() : mean_;
+    const bool is_new = mean_.empty() || epoch_is_over;
+    if (!average.empty() && is_new)
+        save_model(folder_.last_ema(), average, state, steps_per_epoch, average_facts());
+    const auto every = std::uint64_t(recipe_.save.keep_every);
     if (!epoch_is_over || every == 0 || state.position.epoch % every != 0) return;
     const std::uint64_t epoch = state.position.epoch;
     save_model(folder_.epoch(epoch), weights, state, steps_per_epoch, scores_);
-    if (!ema.empty())
-        save_model(folder_.epoch_ema(epoch), ema, state, steps_per_epoch, ema_scores_);
+    if (!average.empty())
+        save_model(folder_.epoch_ema(epoch), average, state, steps_per_epoch, average_facts());
+}
+
+CheckpointWriter::Facts CheckpointWriter::average_facts() const {
+    Facts facts = ema_scores_;
+    if (!mean_of_.empty()) facts["mean_of"] = mean_of_;
+    return facts;
 }
 
 void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& state,
                                  std::uint64_t steps_per_epoch) const {
-    Facts facts = is_of_average(recipe_.save.best) ? ema_scores_ : scores_;
+    Facts facts = is_of_average(recipe_.save.best) ? average_facts() : scores_;
     facts["chosen_by"] = recipe_.save.best;
     save_model(folder_.best(), weights, state, steps_per_epoch, facts);
 }
@@ -93,6 +102,11 @@ void CheckpointWriter::save_best(const TorchTensors& weights, const RunState& st
 void CheckpointWriter::set_scores(Facts of_weights, Facts of_ema) {
     scores_ = std::move(of_weights);
     ema_scores_ = std::move(of_ema);
+}
+
+void CheckpointWriter::set_average(TorchTensors mean, const EpochRange& epochs) {
+    mean_ = std::move(mean);
+    mean_of_ = epochs.text();
 }
 
 void CheckpointWriter::save_model(const FilePlace& file, const TorchTensors& weights,

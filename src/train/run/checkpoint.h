@@ -28,6 +28,8 @@ public:
     // What is known of the weights that are saved next, for their model files.
     using Facts = std::map<std::string, std::string>;
     void set_scores(Facts of_weights, Facts of_ema);
+    // The mean of these epochs' weights, in place of an average that the step keeps.
+    void set_average(TorchTensors mean, const EpochRange& epochs);
 
 private:
     // The latest weights and their average, and the files of an epoch that are due.
@@ -35,11 +37,14 @@ private:
                      std::uint64_t steps_per_epoch) const;
     void save_model(const FilePlace& file, const TorchTensors& weights, const RunState& state,
                     std::uint64_t steps_per_epoch, const Facts& scores) const;
+    Facts average_facts() const;
 
     const RunFolder& folder_;
     const Recipe& recipe_;
     Model model_;  // as it is saved: with the head that the recipe keeps
     Facts scores_, ema_scores_;
+    TorchTensors mean_;
+    std::string mean_of_;  // which epochs, in words
 };
 
 }  // namespace cait

@@ -25,7 +25,8 @@ bool is_of_a_run(const std::string& name) {
         "report.html", "last.safetensors", "best.safetensors",  "last_ema.safetensors",
         "tensorboard", RunFiles::kHoldout, "finished.json",     "seeds.json",
         "seeds.html"};
-    return kNames.contains(name) || name.starts_with("epoch-") || name.starts_with("seed-");
+    return kNames.contains(name) || name.starts_with("epoch-") || name.starts_with("averaged-") ||
+           name.starts_with("seed-");
 }
 
 }  // namespace
@@ -108,6 +109,10 @@ RunFolder RunFolder::open(const std::filesystem::path& path) {
 
 FilePlace RunFiles::epoch(std::uint64_t number) const {
     return {folder_, fmt::format("epoch-{:04}.safetensors", number)};
+}
+
+FilePlace RunFiles::averaged(std::uint64_t slot) const {
+    return {folder_, fmt::format("averaged-{}.safetensors", slot)};
 }
 
 FilePlace RunFiles::epoch_ema(std::uint64_t number) const {

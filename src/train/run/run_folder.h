@@ -25,6 +25,8 @@ public:
     FilePlace last_ema() const { return {folder_, "last_ema.safetensors"}; }
     FilePlace epoch(std::uint64_t number) const;      // "epoch-0030.safetensors"
     FilePlace epoch_ema(std::uint64_t number) const;  // "epoch-0030_ema.safetensors"
+    // The weights of an epoch that save.average needs: "averaged-3.safetensors".
+    FilePlace averaged(std::uint64_t slot) const;
     // The images that are held out for validation, where some are.
     FilePlace holdout() const { return {folder_, kHoldout}; }
     FolderPtr tensorboard() const { return folder_->make_below("tensorboard"); }

@@ -27,7 +27,7 @@ bool changes_nothing(const std::string& key) {
 
 bool is_a_place(const std::string& key) {
     static const std::set<std::string> kKeys = {
-        "data.train",   "data.val",        "data.token_labels", "model.weights",
+        "data.train",   "data.val",        "data.token_labels", "data.vocabulary", "model.weights",
         "model.scales", "distill.teacher", "distill.weights",   "train.device"};
     return kKeys.contains(key);
 }
@@ -37,6 +37,11 @@ void add_text(Digest& digest, const std::string& text) {
 }
 
 std::string short_hex(Digest& digest) { return digest.hex().substr(0, 16); }
+
+// What a run has many of, in words.
+std::string samples_of(const TrainingData& data) {
+    return data.train->has_sentences() ? "sentence pairs" : "images";
+}
 
 // Of every image its class and the last part of its name: where the files lie may differ from
 // machine to machine.
@@ -65,7 +70,7 @@ constexpr const char* kRounding =
     "sums are rounded in another order, so the result is not bit for bit that of a whole run";
 constexpr std::array kConditions = {
     Condition{kProcesses, kRounding}, Condition{kThreads, kRounding}, Condition{kIsa, kRounding},
-    Condition{kContents, "the run goes on with other pixels than it began with"}};
+    Condition{kContents, "the run goes on with other contents than it began with"}};
 
 bool is_condition(const std::string& key) {
     return std::ranges::any_of(kConditions, [&](const Condition& c) { return key == c.key; });
@@ -73,6 +78,11 @@ bool is_condition(const std::string& key) {
 
 void add_contents(Digest& digest, const Dataset& images, std::size_t index) {
     try {
+        if (images.has_sentences()) {
+            const SentencePair pair = images.sentences(index);
+            add_text(digest, pair.source);
+            return add_text(digest, pair.target);
+        }
         if (const auto stored = images.encoded(index)) return digest.add(stored->bytes);
         const Image image = images.image(index);
         digest.add(std::as_bytes(std::span(image.pixels)));
@@ -109,11 +119,17 @@ RunIdentity identity_of(const Recipe& recipe) {
 RunIdentity identity_of(const TrainingData& data) {
     Digest names(DigestKind::sha256);
     for (const std::string& name : data.train->classes()) add_text(names, name);
-    return {{"training images", std::to_string(data.train->size())},
-            {"validation images", std::to_string(data.val ? data.val->size() : 0)},
-            {kNames, images_digest(data)},
-            {"classes", std::to_string(data.train->classes().size())},
-            {"names of the classes (digest)", short_hex(names)}};
+    const std::string samples = samples_of(data);
+    RunIdentity identity = {
+        {"training " + samples, std::to_string(data.train->size())},
+        {"validation " + samples, std::to_string(data.val ? data.val->size() : 0)},
+        {kNames, images_digest(data)},
+        {"classes", std::to_string(data.train->classes().size())},
+        {"names of the classes (digest)", short_hex(names)}};
+    if (data.train->has_sentences())
+        identity["languages"] =
+            fmt::format("{} to {}", data.train->languages().first, data.train->languages().second);
+    return identity;
 }
 
 RunIdentity conditions_of(const TrainingData& data, int processes) {

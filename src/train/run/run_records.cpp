@@ -25,21 +25,38 @@ ReportFact length_of(const Recipe& recipe) {
     return {"epochs", fmt::format("{:g}", epochs_of(recipe))};
 }
 
+// What it is, and what it takes.
+std::vector<ReportFact> facts_of(const Model& model) {
+    const ModelInfo info = model.info();
+    const std::string size =
+        fmt::format("{}, {:.2f} M parameters", info.name, double(info.params) / 1e6);
+    if (const std::optional<TextFacts>& text = model.text())
+        return {{"model", size},
+                {"languages", fmt::format("{} to {}", text->source, text->target)},
+                {"vocabulary",
+                 fmt::format("{} pieces ({})", model.settings().at("vocabulary"), text->kind)}};
+    return {{"model", fmt::format("{}, {:.3f} GMAC per image", size, double(info.macs) / 1e9)},
+            {"image size", fmt::format("{}x{}", info.image_height, info.image_width)}};
+}
+
 std::vector<ReportFact> facts_of(const Recipe& recipe, const Model& model,
                                  const TrainingData& data) {
-    const ModelInfo info = model.info();
-    return {{"model", fmt::format("{}, {:.2f} M parameters, {:.3f} GMAC per image", info.name,
-                                  double(info.params) / 1e6, double(info.macs) / 1e9)},
-            {"image size", fmt::format("{}x{}", info.image_height, info.image_width)},
-            {"training data", fmt::format("{}, {} images", recipe.data.train, data.train->size())},
-            {"validation data", data.val_text},
-            length_of(recipe),
-            {"batch", recipe.optim.accumulate > 1 ? fmt::format("{} in {} parts", recipe.data.batch,
-                                                                recipe.optim.accumulate)
-                                                  : fmt::format("{}", recipe.data.batch)},
-            {"precision", recipe.train.precision},
-            {"seed", fmt::format("{}", recipe.train.seed)},
-            {"machine", machine_line()}};
+    std::vector<ReportFact> facts = facts_of(model);
+    const std::string batch =
+        fmt::format("{}{}", size_of_batch(recipe), data.text ? " pieces" : "");
+    const std::vector<ReportFact> run = {
+        {"training data", fmt::format("{}, {} {}", recipe.data.train, data.train->size(),
+                                      data.text ? "sentence pairs" : "images")},
+        {"validation data", data.val_text},
+        length_of(recipe),
+        {"batch", recipe.optim.accumulate > 1
+                      ? fmt::format("{} in {} parts", batch, recipe.optim.accumulate)
+                      : batch},
+        {"precision", recipe.train.precision},
+        {"seed", fmt::format("{}", recipe.train.seed)},
+        {"machine", machine_line()}};
+    facts.insert(facts.end(), run.begin(), run.end());
+    return facts;
 }
 
 // "final epoch (10 of 10)", and while the run goes on "latest epoch (3 of 10)". A run whose length
@@ -107,7 +124,8 @@ RunRecords::RunRecords(const RunFolder& folder, bool resume, std::uint64_t step,
                        const Recipe& recipe)
     : folder_(folder),
       has_accuracy_(asks_for(recipe.loss, &ObjectiveTerm::accuracy)),
-      batch_(recipe.data.batch),
+      batch_(size_of_batch(recipe)),
+      rate_(translates(recipe) ? metric::kPiecesPerSecond : metric::kImagesPerSecond),
       log_(open_log(folder, resume, step)),
       tensorboard_(folder.tensorboard()) {
     tensorboard_.hyper_parameters(hyper_parameters_of(recipe));
@@ -145,19 +163,19 @@ void RunRecords::train(const RunState& state, double epoch, double lr, const Epo
                        const std::map<std::string, double>& parts) {
     const double known =
         sums.data_seconds + sums.forward_seconds + sums.backward_seconds + sums.optimizer_seconds;
-    MetricsRecord record{.kind = "train",
-                         .step = std::int64_t(state.step),
-                         .epoch = epoch,
-                         .values = {{metric::kLoss, sums.mean_loss(batch_)},
-                                    {metric::kLr, lr},
-                                    {metric::kImagesPerSecond,
-                                     sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
-                                    {metric::kSecondsData, sums.data_seconds},
-                                    {metric::kSecondsForward, sums.forward_seconds},
-                                    {metric::kSecondsBackward, sums.backward_seconds},
-                                    {metric::kSecondsOptimiser, sums.optimizer_seconds},
-                                    {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
-                                    {"skipped_steps", double(state.skipped)}}};
+    MetricsRecord record{
+        .kind = "train",
+        .step = std::int64_t(state.step),
+        .epoch = epoch,
+        .values = {{metric::kLoss, sums.mean_loss(batch_)},
+                   {metric::kLr, lr},
+                   {rate_, sums.seconds > 0 ? double(sums.images) / sums.seconds : 0},
+                   {metric::kSecondsData, sums.data_seconds},
+                   {metric::kSecondsForward, sums.forward_seconds},
+                   {metric::kSecondsBackward, sums.backward_seconds},
+                   {metric::kSecondsOptimiser, sums.optimizer_seconds},
+                   {metric::kSecondsOther, std::max(0.0, sums.seconds - known)},
+                   {"skipped_steps", double(state.skipped)}}};
     if (has_accuracy_)
         record.values[metric::kAccuracy] =
             sums.images == 0 ? 0 : sums.correct / double(sums.images);

@@ -49,6 +49,7 @@ private:
     const RunFolder& folder_;
     bool has_accuracy_;  // of training
     std::int64_t batch_;
+    std::string rate_;  // the name of what is counted by the second
     MetricsLog log_;
     TensorBoardWriter tensorboard_;
     std::vector<std::string> notes_;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "image/preprocessing_json.h"
+#include "models/file_facts.h"
 #include "weights/checksum.h"
 #include "weights/metadata_json.h"
 #include "weights/safetensors.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr const char* kStateKey = "cait.state";
 constexpr const char* kClusters = "clusters";
+constexpr const char* kVocabulary = "vocabulary";  // its bytes
 
 // A whole number that a run could have reached: -1 or 1e30 must not become some other number.
 std::uint64_t count(const nlohmann::json& json, const char* key) {
@@ -48,6 +50,30 @@ std::vector<std::int64_t> numbers_of(const Tensor& tensor, const std::filesystem
     return numbers;
 }
 
+// The languages and the kind stand in the JSON, the bytes in a tensor of their own.
+nlohmann::json json_of(const TextFacts& text) {
+    return {{"source", text.source}, {"target", text.target}, {"kind", text.kind}};
+}
+
+Tensor tensor_of(const std::string& bytes) {
+    Tensor tensor = Tensor::empty(DType::u8, {std::int64_t(bytes.size())});
+    std::ranges::copy(std::as_bytes(std::span(bytes)), tensor.mutable_bytes().begin());
+    return tensor;
+}
+
+TextFacts text_of(const nlohmann::json& json, const Tensor& bytes) {
+    if (bytes.dtype() != DType::u8)
+        throw Error(
+            fmt::format("{}: expected uint8, found {}", kVocabulary, name_of(bytes.dtype())));
+    TextFacts text{
+        .source = json.at("source"),
+        .target = json.at("target"),
+        .kind = json.at("kind"),
+        .vocabulary = std::string(reinterpret_cast<const char*>(bytes.bytes()), bytes.byte_size())};
+    check_text_facts(text, kVocabulary);
+    return text;
+}
+
 }  // namespace
 
 EpochTotals operator-(EpochTotals a, const EpochTotals& b) {
@@ -64,17 +90,23 @@ EpochTotals operator-(EpochTotals a, const EpochTotals& b) {
 }
 
 void save_state(const FilePlace& place, const RunState& state) {
-    const nlohmann::json json = {{"step", state.step},
-                                 {"position", state.position},
-                                 {"totals", state.totals},
-                                 {"best", state.best},
-                                 {"skipped", state.skipped},
-                                 {"skipped_in_a_row", state.skipped_in_a_row},
-                                 {"preprocessing", state.preprocessing},
-                                 {"classes", state.classes},
-                                 {"made_with", state.made_with}};
+    nlohmann::json json = {{"step", state.step},
+                           {"position", state.position},
+                           {"totals", state.totals},
+                           {"best", state.best},
+                           {"skipped", state.skipped},
+                           {"skipped_in_a_row", state.skipped_in_a_row},
+                           {"preprocessing", state.preprocessing},
+                           {"classes", state.classes},
+                           {"made_with", state.made_with}};
     std::map<std::string, Tensor> tensors = state.tensors;
     if (!state.clusters.empty()) tensors.emplace(kClusters, tensor_of(state.clusters));
+    if (state.kept.window > 0)
+        json["kept"] = {{"window", state.kept.window}, {"since", state.kept.since}};
+    if (state.text) {
+        json["text"] = json_of(*state.text);
+        tensors.emplace(kVocabulary, tensor_of(state.text->vocabulary));
+    }
     write_sealed(place, tensors, {{kStateKey, json.dump()}});
 }
 
@@ -88,6 +120,8 @@ RunState load_state(const FilePlace& place) {
     verify_metadata(file.tensors, file.metadata, path.string());
     verify_checksums(file.tensors, file.metadata, path.string());
     RunState state;
+    for (const NamedTensor& named : file.tensors) state.tensors.emplace(named.name, named.tensor);
+    const auto vocabulary = state.tensors.extract(kVocabulary);
     try {
         const auto json = parse_metadata_json(entry->second);
         if (!json.is_object()) throw Error("expected a JSON object");
@@ -101,10 +135,14 @@ RunState load_state(const FilePlace& place) {
         json.at("preprocessing").get_to(state.preprocessing);
         json.at("classes").get_to(state.classes);
         if (json.contains("made_with")) json.at("made_with").get_to(state.made_with);
+        if (json.contains("kept"))
+            state.kept = {count(json["kept"], "window"), count(json["kept"], "since")};
+        if (json.contains("text") != !vocabulary.empty())
+            throw Error(fmt::format("expected 'text' alongside the tensor '{}'", kVocabulary));
+        if (!vocabulary.empty()) state.text = text_of(json.at("text"), vocabulary.mapped());
     } catch (const std::exception& error) {  // of the JSON, or of a value in it
         throw Error(fmt::format("{}: metadata '{}': {}", path.string(), kStateKey, error.what()));
     }
-    for (const NamedTensor& named : file.tensors) state.tensors.emplace(named.name, named.tensor);
     if (const auto clusters = state.tensors.extract(kClusters); !clusters.empty())
         state.clusters = numbers_of(clusters.mapped(), path);
     return state;

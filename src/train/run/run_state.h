@@ -5,19 +5,21 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "cait/model.h"
 #include "data/sampler.h"
 #include "system/file_place.h"
+#include "train/run/kept_epochs.h"
 
 namespace cait {
 
 // Sums over the part of an epoch that is done.
 struct EpochTotals {
     std::uint64_t steps = 0;
-    std::uint64_t images = 0;
-    double loss = 0;  // times steps, of which one with fewer images counts less
+    std::uint64_t images = 0;  // of sentences: pieces of the targets
+    double loss = 0;           // times steps, of which one with fewer images counts less
     double correct = 0;
     double data_seconds = 0;
     double forward_seconds = 0;
@@ -48,6 +50,8 @@ struct RunState {
     Preprocessing preprocessing;  // measured or chosen when the run began
     std::vector<std::string> classes;
     std::vector<std::int64_t> clusters;  // of the training images, where they are the labels
+    std::optional<TextFacts> text;       // of sentences: what cuts them into pieces
+    KeptEpochs kept;                     // of save.average
     std::map<std::string, std::string> made_with;  // see run_identity.h
     std::map<std::string, Tensor> tensors;         // "weights.NAME", "optimizer.NAME", "ema.NAME"
 };

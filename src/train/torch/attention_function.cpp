@@ -17,6 +17,7 @@ using At = at::Tensor;
 struct AttentionSettings {
     op::AttentionOptions op;
     CpuOptions options;
+    SeenTokens seen;
 };
 
 // Rows may lie apart, as in a slice of q, k and v; the elements of a row may not.
@@ -36,7 +37,16 @@ kernels::AttentionShape shape_of(const AttentionSettings& s, const At& q, const 
             .before_bias = floats_of(mixes.before_bias),
             .after_weight = floats_of(mixes.after_weight),
             .after_bias = floats_of(mixes.after_bias),
+            .causal = s.seen.causal,
             .format = s.options.format};
+}
+
+// The same for one image, with its mask.
+kernels::AttentionShape of_image(kernels::AttentionShape shape, const AttentionSettings& s,
+                                 Index image) {
+    if (s.seen.mask.defined())
+        shape.key_mask = static_cast<const float*>(s.seen.mask.data_ptr()) + image * shape.keys;
+    return shape;
 }
 
 kernels::Rows image_rows(const At& x, Index image) {
@@ -74,9 +84,9 @@ public:
         for_images(q.size(0), workers_for(q.size(0), settings.options),
                    kernels::attention_workspace(shape), settings.options,
                    [&](Index i, int, std::byte* memory) {
-                       kernels::attention_forward(shape, image_rows(q, i), image_rows(k, i),
-                                                  image_rows(v, i), mutable_image_rows(output, i),
-                                                  memory);
+                       kernels::attention_forward(of_image(shape, settings, i), image_rows(q, i),
+                                                  image_rows(k, i), image_rows(v, i),
+                                                  mutable_image_rows(output, i), memory);
                    });
         return output;
     }
@@ -112,8 +122,8 @@ public:
                                                       own + heads * heads + heads,
                                                       own + 2 * heads * heads + heads};
                        kernels::attention_backward(
-                           shape, image_rows(q, i), image_rows(k, i), image_rows(v, i),
-                           image_rows(d_output, i),
+                           of_image(shape, settings, i), image_rows(q, i), image_rows(k, i),
+                           image_rows(v, i), image_rows(d_output, i),
                            {mutable_image_rows(dq, i), mutable_image_rows(dk, i),
                             mutable_image_rows(dv, i)},
                            to, memory);
@@ -152,10 +162,10 @@ HeadMixes head_mixes(const op::AttentionOptions& op, std::span<const At> mixes) 
 }
 
 At cpu_attention(const op::AttentionOptions& op, const At& q, const At& k, const At& v,
-                 std::span<const At> mixes, const CpuOptions& options) {
+                 std::span<const At> mixes, const CpuOptions& options, const SeenTokens& seen) {
     const At queries = as_rows(q), keys = as_rows(k), values = as_rows(v);
     const HeadMixes m = head_mixes(op, mixes);
-    const AttentionSettings settings{op, options};
+    const AttentionSettings settings{op, options, {as_floats(seen.mask), seen.causal}};
     if (!needs_gradient(
             {queries, keys, values, m.before_weight, m.before_bias, m.after_weight, m.after_bias}))
         return AttentionFunction::compute(queries, keys, values, m, settings);

@@ -8,10 +8,17 @@
 
 namespace cait {
 
+// Which keys count, [B, K] as op::MaskedAttention has it (undefined: all), and whether a query sees
+// only those up to its own place. A mask has no gradient.
+struct SeenTokens {
+    at::Tensor mask;
+    bool causal = false;
+};
+
 // q [B, Q, D], k and v [B, K, D]; mixes as op::Attention lists them → [B, Q, D]
 at::Tensor cpu_attention(const op::AttentionOptions& op, const at::Tensor& q, const at::Tensor& k,
                          const at::Tensor& v, std::span<const at::Tensor> mixes,
-                         const CpuOptions& options);
+                         const CpuOptions& options, const SeenTokens& seen = {});
 
 // The weights and biases of the mixes; undefined without mixing.
 struct HeadMixes {

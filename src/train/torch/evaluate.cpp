@@ -147,6 +147,20 @@ public:
         return at::adaptive_avg_pool2d(wide(in_[0]), {op.size, op.size});
     }
 
+    // The table's gradient adds up by row, in the order of the ids.
+    At operator()(const op::Embedding&) const { return at::embedding(in_[1], in_[0]); }
+
+    At operator()(const op::Triangular& op) const { return triangular(in_[0], op); }
+
+    // Few numbers, which the plain loop computes. Without an input they are not on the device yet.
+    At operator()(const op::Sinusoids& op) const {
+        if (in_.empty()) return to_torch(op.compute({}, {op.count, op.dim}));
+        std::vector<std::int64_t> extents = in_[0].sizes().vec();
+        extents.push_back(op.dim);
+        const Tensor places = from_torch(in_[0]);
+        return to_torch(op.compute({&places, 1}, Shape(std::move(extents)))).to(in_[0].device());
+    }
+
     At operator()(const op::Unfold& op) const {
         return at::im2col(wide(in_[0]), {op.kernel, op.kernel}, {1, 1}, {op.padding, op.padding},
                           {op.stride, op.stride});
@@ -196,6 +210,18 @@ public:
 
     At operator()(const op::Attention& op) const {
         return attention_apply(attention_map(op, in_[0], in_[1], in_.subspan(3)), in_[2]);
+    }
+
+    At operator()(const op::MaskedAttention& op) const {
+        At scores = wide(
+            product(split_heads(in_[0], op.heads) * op.scale, split_heads(in_[1], op.heads), true));
+        if (in_.size() > 3) {
+            const At& mask = in_[3];
+            const At hidden = (1 - mask) * op::MaskedAttention::kHidden;
+            scores = scores + hidden.reshape({mask.size(0), 1, 1, mask.size(1)});
+        }
+        if (op.causal) scores = triangular(scores, {op::MaskedAttention::kHidden});
+        return attention_apply(at::softmax(scores, -1), in_[2]);
     }
 
     At operator()(const op::Residual& op) const {
@@ -314,6 +340,12 @@ private:
         if (kernels_apply(a, context_) && kernels_apply(b, context_))
             return cpu_matmul(a, b, transpose_b, cpu_options(context_));
         return at::matmul(narrow(a), transpose_b ? narrow(b).transpose(-2, -1) : narrow(b));
+    }
+
+    static At triangular(const At& x, const op::Triangular& op) {
+        const at::TensorOptions flags = at::TensorOptions(x.device()).dtype(at::kBool);
+        const At above = at::ones({x.size(-2), x.size(-1)}, flags).triu(op.diagonal + 1);
+        return x.masked_fill(above, op.fill);
     }
 
     static At split_heads(const At& x, std::int64_t heads) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cait/error.h"
+#include "graph/id_limits.h"
 #include "graph/match_inputs.h"
 #include "graph/passes.h"
 #include "train/torch/convert.h"
@@ -26,6 +27,12 @@ Graph runnable(const Graph& graph) {
 
 }  // namespace
 
+TorchExecutor::Plan::Plan(Graph of)
+    : graph(std::move(of)),
+      inputs(graph.inputs()),
+      id_limits(cait::id_limits(graph)),
+      live(liveness(graph)) {}
+
 TorchExecutor::TorchExecutor(const Graph& graph)
     : recorded_(runnable(graph)), fused_(runnable(fuse(recorded_.graph))) {
     limit_onednn();
@@ -46,7 +53,10 @@ TorchTensors TorchExecutor::run(const NamedInputs<at::Tensor>& inputs, const Tor
     if (context.quantize) context.quantized_nodes = &quantized_of(plan);
     if (!context.memory) context.memory = std::make_shared<CpuMemory>();
     context.memory->set_parameters(params);
-    const std::vector<at::Tensor> given = match_inputs(graph.inputs(), inputs, type_of_torch);
+    const std::vector<at::Tensor> given = match_inputs(plan.inputs, inputs, type_of_torch);
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (plan.id_limits[i] > 0)
+            check_ids(plan.inputs[i], from_torch(given[i]).integers(), plan.id_limits[i]);
     auto next = given.begin();
     std::vector<at::Tensor> results(graph.nodes.size());
     for (const Node& node : graph.nodes) {
@@ -65,6 +75,7 @@ TorchTensors TorchExecutor::run(const NamedInputs<at::Tensor>& inputs, const Tor
         } else {
             try {
                 result = compute(node, results, context);
+                if (node.inputs.empty()) result = result.to(given.at(0).device());
             } catch (const c10::Error& error) {
                 throw Error(fmt::format("[{}] {} failed in LibTorch: {} ({})", op_name(node.op),
                                         node.name, error.what_without_backtrace(),

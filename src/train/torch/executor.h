@@ -31,8 +31,10 @@ public:
 private:
     // A graph to be run in order, and what may be freed on the way.
     struct Plan {
-        explicit Plan(Graph of) : graph(std::move(of)), live(liveness(graph)) {}
+        explicit Plan(Graph of);
         Graph graph;
+        std::vector<op::Input> inputs;
+        std::vector<std::int64_t> id_limits;  // of the inputs
         Liveness live;
         // Names of the nodes that EvaluateContext::quantize is about, found when first asked for.
         struct Quantized {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "graph/ops.h"
+#include "train/torch/attention_function.h"
 #include "train/torch/branch_functions.h"
 #include "train/torch/drop_factors.h"
 #include "train/torch/linear_function.h"
@@ -48,6 +49,13 @@ public:
 
     Result operator()(const op::Attention& op) const {
         return cpu_attention(op, in_[0], in_[1], in_[2], in_.subspan(3), options_);
+    }
+
+    Result operator()(const op::MaskedAttention& op) const {
+        const At mask = in_.size() > 3 ? in_[3] : At();
+        if (mask.defined() && mask.requires_grad()) return std::nullopt;
+        return cpu_attention({.heads = op.heads, .scale = op.scale}, in_[0], in_[1], in_[2], {},
+                             options_, {mask, op.causal});
     }
 
     Result operator()(const op::Residual& op) const {

@@ -50,6 +50,13 @@ TEST(Plan, EveryOpOfInferenceHasADirectForm) {
             for (const Node& node : computation.graph.nodes)
                 EXPECT_TRUE(steps::has_direct_form(node.op)) << preset.name << " " << node.name;
         }
+    for (const test::SmallPreset& preset : test::small_translators())
+        for (const char* tap : {"logits", "cross_keys.0", "step_logits"}) {
+            const Graph graph = record(configure(preset.name, preset.settings), {.taps = {tap}});
+            const Computation computation = computation_of(graph, test::lively_weights(graph));
+            for (const Node& node : computation.graph.nodes)
+                EXPECT_TRUE(steps::has_direct_form(node.op)) << preset.name << " " << node.name;
+        }
 }
 
 // The decompositions run as well: each op by itself equals the reference.
@@ -73,17 +80,42 @@ TEST(Plan, ProfileAccountsForEveryStep) {
     const Plan plan = plan_of("cait_xxs24_224", test::kSmall, {.batch = 2});
     std::vector<double> seconds(plan.steps().size());
     const std::vector<float> images(std::size_t(2 * plan.inputs().at(0).shape.count()), 0.5F);
-    const float* const inputs[] = {images.data()};
+    const Source inputs[] = {images.data()};
     plan.profile(inputs, 2, seconds);
     EXPECT_GT(std::accumulate(seconds.begin(), seconds.end(), 0.0), 0);
     EXPECT_EQ(plan.steps().front().op, "patch_embed");
+}
+
+// Where images have few rows, steps are cut in place of the batch: with the same result, in memory
+// that was there before.
+TEST(Plan, AFewImagesMayBeCutWithinEachStep) {
+    const ModelSpec spec = configure("deit_tiny_patch16_224", test::kSmall);
+    const Graph graph = record(spec);
+    const WeightMap weights = test::lively_weights(graph);
+    for (const Index images : {1, 2, 5, 6, 7, 16}) {
+        SCOPED_TRACE(images);
+        const Tensor given = test::random_images(spec, images);
+        const auto logits = [&](Index least) {
+            const Plan plan(graph, weights, {.batch = 8, .threads = 2, .least_images = least});
+            std::vector<float> found(std::size_t(images * 5));
+            float* targets[] = {found.data()};
+            const Index before = plan.memory().total;
+            plan.run(given.floats().data(), images, targets);
+            EXPECT_EQ(plan.memory().total, before);
+            return found;
+        };
+        const std::vector<float> expected = logits(1);
+        for (const Index least : {2, 3, 100})
+            EXPECT_THAT(logits(least), testing::Pointwise(testing::FloatNear(1e-5F), expected))
+                << least;
+    }
 }
 
 TEST(Plan, TakesSeveralInputs) {
     const Plan plan(test::two_inputs(), {}, {.batch = 2, .threads = 2});
     ASSERT_EQ(plan.inputs().size(), 2U);
     EXPECT_EQ(plan.inputs()[0].name, "right");
-    const float* const inputs[] = {test::kRight.data(), test::kLeft.data()};
+    const Source inputs[] = {test::kRight.data(), test::kLeft.data()};
     std::vector<float> found(test::kTwoInputsResult.size());
     float* targets[] = {found.data()};
     plan.run(inputs, 2, targets);
@@ -92,11 +124,34 @@ TEST(Plan, TakesSeveralInputs) {
                 HasSubstr("expected 2 inputs, found 1"));
 }
 
-TEST(Plan, RefusesAnInputOfIntegers) {
-    Builder b({.taps = {"source"}});
-    b.output("source", b.input("source", {Shape::kBatch, 7}, DType::i64));
-    EXPECT_THAT(error_of([&] { Plan(b.finish(), {}, {}); }),
-                HasSubstr("[input] source: no step takes int64"));
+TEST(Plan, TakesIdsThatItsTablesHave) {
+    Builder b({.taps = {"y"}});
+    const Value ids = b.input("source", {Shape::kBatch, 2}, DType::i64);
+    b.output("y", b.embedding(ids, b.param("table", {3, 2}, Init::zeros())));
+    const WeightMap weights{{"table", Tensor::of({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6})}};
+    const Plan plan(b.finish(), weights, {.batch = 3, .threads = 2});
+    std::vector<float> found(12);
+    float* targets[] = {found.data()};
+    const std::vector<std::int64_t> right{2, 0, 1, 1, 0, 2};
+    plan.run(right.data(), 3, targets);
+    EXPECT_THAT(found, testing::ElementsAre(5, 6, 1, 2, 3, 4, 3, 4, 1, 2, 5, 6));
+    for (const std::int64_t bad : {-1, 3}) {
+        const std::vector<std::int64_t> wrong{2, 0, 1, bad, 0, 2};
+        EXPECT_EQ(error_of([&] { plan.run(wrong.data(), 3, targets); }),
+                  "[input] source[1, 1]: expected an id of 0…2, found " + std::to_string(bad));
+    }
+    EXPECT_THAT(error_of([&] { plan.run(found.data(), 3, targets); }),
+                HasSubstr("[plan] expected int64 source"));
+}
+
+TEST(Plan, RefusesInputsThatNoStepTakes) {
+    const auto with = [](DType dtype) {
+        Builder b({.taps = {"source"}});
+        b.output("source", b.input("source", {Shape::kBatch, 7}, dtype));
+        return error_of([&] { Plan(b.finish(), {}, {}); });
+    };
+    EXPECT_THAT(with(DType::i32), HasSubstr("[input] source: no step takes int32"));
+    EXPECT_THAT(with(DType::i64), HasSubstr("output 'source': expected float32, found int64"));
 }
 
 TEST(Plan, RefusesWhatIsForTraining) {

@@ -107,6 +107,51 @@ TEST(Session, RunsAtOtherSizesWhereNoWeightsAreForPositions) {
     EXPECT_EQ(session.plans(), 0U);
 }
 
+// A plan for each combination of lengths, of which those that were used last stay.
+TEST(Session, KeepsThePlansOfSixtyFourLengths) {
+    const test::SmallPreset preset = test::small_translators().front();
+    const Model model = Model::create(preset.name, preset.settings, 5);
+    const Session session(model, {.threads = 1});
+    const auto run = [&](std::int64_t source, std::int64_t target) {
+        const TextSize size{.source = source, .target = target};
+        const Graph graph = record(model.spec(), {.text_size = size, .taps = {"logits"}});
+        return session.run(test::text_inputs(graph, 2)).at("logits");
+    };
+    const Tensor first = run(1, 1);
+    for (std::int64_t i = 1; i < 80; ++i) {
+        run(1 + i % 16, 1 + i / 16);
+        EXPECT_EQ(session.plans(), std::min<std::size_t>(64, std::size_t(i + 1))) << i;
+    }
+    EXPECT_TRUE(same_bits(run(1, 1), first));  // which was made again
+    EXPECT_EQ(session.plans(), 64U);
+    session.forget({"logits"});
+    EXPECT_EQ(session.plans(), 0U);
+}
+
+TEST(Session, SaysWhichInputOfATranslatorIsWrong) {
+    const test::SmallPreset preset = test::small_translators().front();
+    const Model model = Model::create(preset.name, preset.settings, 5);
+    const Session session(model, {.threads = 1});
+    const Graph graph = record(model.spec(), {.taps = {"logits"}});
+    const NamedInputs<Tensor> inputs = test::text_inputs(graph, 2);
+    const auto without = [&](const std::string& name) {
+        NamedInputs<Tensor> fewer = inputs;
+        fewer.erase(name);
+        return error_of([&] { session.run(fewer); });
+    };
+    EXPECT_THAT(without("target"), HasSubstr("unknown tap 'logits'"));
+    EXPECT_THAT(without("source_mask"), HasSubstr("expected float32 source_mask [B, 16]"));
+    EXPECT_THAT(without("source"), HasSubstr("expected int64 source [B, 16], found none"));
+    EXPECT_THAT(error_of([&] { session.run(test::random_images(tiny().spec(), 1)); }),
+                HasSubstr("expected pieces of sentences"));
+    EXPECT_THAT(error_of([&] {
+                    session.run({{"source", Tensor::zeros(DType::i64, {0, 8})},
+                                 {"source_mask", Tensor::zeros(DType::f32, {0, 8})},
+                                 {"target", Tensor::zeros(DType::i64, {0, 8})}});
+                }),
+                HasSubstr("at least one sentence"));
+}
+
 TEST(Session, KeepsThePlansOfAFewOtherSizesAndOfItsOwn) {
     const test::SmallPreset preset = test::distinct_small_presets("resnet").front();
     const Model model = Model::create(preset.name, preset.settings, 5);

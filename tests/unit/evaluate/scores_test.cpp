@@ -18,7 +18,7 @@ TEST(Scores, KnowTheirDirectionAndFormat) {
     EXPECT_EQ(score_text(make_score("loss", 1.04213)), "1.0421");
     EXPECT_GT(merit(make_score("top5", 0.9)), merit(make_score("top5", 0.8)));
     EXPECT_GT(merit(make_score("loss", 1)), merit(make_score("loss", 2)));
-    EXPECT_THROW(make_score("bleu", 0.3), Error);
+    EXPECT_THROW(make_score("rouge", 0.3), Error);
 }
 
 TEST(Scores, HaveNamesOfTheirOwn) {

@@ -205,6 +205,24 @@ TEST(Fuse, InferenceFusesConvolutionsMixesAndClassAttention) {
     EXPECT_EQ(count<op::ClassAttention>(training), 0U);
 }
 
+// Two layers on each side. ReLU and norms after the sums run as the ops that they are made of.
+TEST(Fuse, TranslatorsGiveTheirMatricesAndMlpsToTheKernels) {
+    const auto fused = [](const char* preset, const SettingList& more) {
+        SettingList settings = test::kSmallTranslator;
+        settings.insert(settings.end(), more.begin(), more.end());
+        return fuse(lower(record(configure(preset, settings))));
+    };
+    const Graph resmlp = fused("resmlp_translate_small", {});
+    EXPECT_EQ(count<op::PatchMix>(resmlp), 4U);
+    EXPECT_EQ(count<op::MlpBranch>(resmlp), 4U);
+    EXPECT_EQ(count<op::MaskedAttention>(resmlp), 2U);
+    const Graph transformer =
+        fused("transformer_small", {{"post_norm", "false"}, {"activation", "gelu"}});
+    EXPECT_EQ(count<op::MlpBranch>(transformer), 4U);
+    EXPECT_EQ(count<op::MaskedAttention>(transformer), 6U);
+    EXPECT_EQ(count<op::MlpBranch>(fused("transformer_small", {})), 0U);
+}
+
 // Tokens and channels-last maps of patches are views of what the linear map gives.
 TEST(Fuse, PatchesNeedNoPermutation) {
     for (const char* preset : {"cait_xxs24_224", "volo_d1_224"}) {

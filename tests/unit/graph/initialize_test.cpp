@@ -44,6 +44,15 @@ TEST(Initialize, FollowsTheReferenceCode) {
     EXPECT_NEAR(high, bound, bound / 100);
 }
 
+TEST(Initialize, ATableOfPiecesHasOneRowOfZeros) {
+    const ParamSpec spec{"table", {50, 16}, Init::embedding(0.25, 1), {}};
+    const Tensor table = initialize(spec, 4);
+    EXPECT_NEAR(test::deviation(table.floats().subspan(32)), 0.25, 0.02);
+    for (std::size_t i = 0; i < 48; ++i) EXPECT_EQ(table.floats()[i] == 0, i / 16 == 1) << i;
+    EXPECT_TRUE(std::ranges::equal(table.floats(), initialize(spec, 4).floats()));
+    EXPECT_FALSE(std::ranges::equal(table.floats(), initialize(spec, 5).floats()));
+}
+
 TEST(Initialize, SameSeedSameWeightsWhateverElseTheModelHas) {
     const WeightMap shallow = fresh({}, 5);
     const WeightMap deep = fresh({{"depth", "6"}}, 5);

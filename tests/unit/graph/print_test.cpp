@@ -30,6 +30,21 @@ TEST(Print, ShowsTheCellOfExchangedTokens) {
     EXPECT_THAT(print(b.finish()), testing::HasSubstr("mix_tokens(%0; cell=2)"));
 }
 
+TEST(Print, ShowsWhatTextsAreMadeOf) {
+    Builder b({});
+    const Value ids = b.input("ids", {Shape::kBatch, 4}, DType::i64);
+    const Value places = b.triangular(b.sinusoids(ids, 4, 2), -1, 1);
+    const Value all = b.triangular(b.sinusoids(4, 4, 1), 0);
+    const Value x = b.add(b.embedding(ids, b.param("table", {7, 4}, Init::zeros())), all);
+    b.output("logits", b.masked_attention(x, places, x, {}, 2, 0.5, true));
+    const std::string text = print(b.finish());
+    for (const char* part :
+         {"input(ids int64)", "sinusoids(%0; dim=4 first=2)", "triangular(%1; fill=-1 diagonal=1)",
+          "sinusoids(dim=4 first=1 count=4)", "triangular(%3; fill=0)", "embedding(%0, %5)",
+          "masked_attention(%7, %2, %7; heads=2 scale=0.5 causal)"})
+        EXPECT_THAT(text, testing::HasSubstr(part));
+}
+
 TEST(Print, DecompositionHasPrimitivesOnly) {
     Builder b({});
     const Value x = b.reshape(b.image(1, {3, 4}), {Shape::kBatch, 3, 4});

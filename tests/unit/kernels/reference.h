@@ -97,9 +97,29 @@ inline void softmax(std::span<double> row) {
     for (double& v : row) v /= total;
 }
 
+// Of a text: which keys count (empty: all), and whether query i sees keys up to first + i only.
+struct Seen {
+    Floats mask;
+    bool causal = false;
+    std::size_t first = 0;
+
+    bool sees(std::size_t query, std::size_t key) const {
+        return (mask.empty() || mask[key] == 1) && (!causal || key <= first + query);
+    }
+};
+
+// The softmax of what a query sees; of a query that sees nothing the mean.
+inline void softmax(std::span<double> row, const Seen& seen, std::size_t query) {
+    double total = 0;
+    for (std::size_t key = 0; key < row.size(); ++key)
+        total += row[key] = seen.sees(query, key) ? std::exp(row[key]) : 0;
+    for (double& v : row) v = total > 0 ? v / total : 1 / double(row.size());
+}
+
 // One image: q [queries, dim], k and v [keys, dim] → [queries, dim]
 inline Doubles attention(const Doubles& q, const Doubles& k, const Doubles& v, std::size_t heads,
-                         std::size_t dim, double scale, const Mix& before, const Mix& after) {
+                         std::size_t dim, double scale, const Mix& before, const Mix& after,
+                         const Seen& seen = {}) {
     const std::size_t queries = q.size() / dim, keys = k.size() / dim, each = dim / heads;
     Doubles maps(heads * queries * keys);
     for (std::size_t h = 0; h < heads; ++h)
@@ -109,7 +129,7 @@ inline Doubles attention(const Doubles& q, const Doubles& k, const Doubles& v, s
                     maps[(h * queries + i) * keys + j] += scale * q[i * dim + d] * k[j * dim + d];
     maps = mix_heads(maps, before);
     for (std::size_t row = 0; row < heads * queries; ++row)
-        softmax(std::span(maps).subspan(row * keys, keys));
+        softmax(std::span(maps).subspan(row * keys, keys), seen, row % queries);
     maps = mix_heads(maps, after);
     Doubles output(q.size());
     for (std::size_t h = 0; h < heads; ++h)

@@ -198,6 +198,49 @@ TEST_P(Tables, MixingOfHeads) {
         }
 }
 
+TEST_P(Tables, RowsTimesRows) {
+    const auto at = [](const Floats& x, Index i) { return double(x[std::size_t(i)]); };
+    for (const Index m : {1, 2, 3, 4, 7})
+        for (const Index columns : {1, 5, 16, 37, 64, 150}) {
+            const Index count = 9, ld = columns + 3, left_ld = std::max(columns, count) + 2;
+            const Floats left = random_floats(m * left_ld, 1), rows = random_floats(count * ld, 2);
+            Floats dots(std::size_t(m * (count + 1)), 7.0F),
+                sums(std::size_t(m * (columns + 1)), 7.0F);
+            RowArgs args{.left = left.data(),
+                         .left_ld = left_ld,
+                         .m = m,
+                         .rows = rows.data(),
+                         .ld = ld,
+                         .count = count,
+                         .columns = columns,
+                         .scale = 0.5F,
+                         .out = dots.data(),
+                         .out_ld = count + 1};
+            table_.dot_rows(args);
+            args.out = sums.data();
+            args.out_ld = columns + 1;
+            table_.sum_rows(args);
+            for (Index i = 0; i < m; ++i) {
+                for (Index r = 0; r < count; ++r) {
+                    double dot = 0;
+                    for (Index c = 0; c < columns; ++c)
+                        dot += at(left, i * left_ld + c) * at(rows, r * ld + c);
+                    ASSERT_NEAR(at(dots, i * (count + 1) + r), dot / 2, 1e-5)
+                        << m << " " << columns;
+                }
+                for (Index c = 0; c < columns; ++c) {
+                    double sum = 0;
+                    for (Index r = 0; r < count; ++r)
+                        sum += at(left, i * left_ld + r) * at(rows, r * ld + c);
+                    ASSERT_NEAR(at(sums, i * (columns + 1) + c), sum / 2, 1e-5)
+                        << m << " " << columns;
+                }
+                EXPECT_EQ(at(dots, i * (count + 1) + count), 7);  // behind each row
+                EXPECT_EQ(at(sums, i * (columns + 1) + columns), 7);
+            }
+        }
+}
+
 TEST_P(Tables, ResidualAndItsGradient) {
     for (const Index dim : {1, 19, 64}) {
         const Floats x = random_floats(2 * dim, 1), branch = random_floats(2 * dim, 2),

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "models/catalogue.h"
+#include "support/small_models.h"
 
 namespace cait {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::pair<std::string, SettingList>> all_models() {
         {"cait_xxs24_224", {{"norm_place", "none"}}},
         {"vit_small_patch14_reg4_dinov2", {{"classes", "5"}}},
         {"volo_d1_224", {{"layers", "0,1,2,1"}}}};
-    for (const Family& family : families())
+    for (const Family& family : test::image_families())
         for (const Preset& preset : family.presets) models.push_back({preset.name, {}});
     return models;
 }
@@ -116,7 +117,7 @@ TEST(Roles, AreThoseThatTheOfficialNamesTell) {
 }
 
 TEST(PatchGrid, IsThatOfTheTokens) {
-    for (const Family& family : families()) {
+    for (const Family& family : test::image_families()) {
         const std::string name = family.presets.front().name;
         SettingList settings{{"image_size", "64x96"}};
         if (family.name == "dinov2") settings.emplace_back("patch", "16");

@@ -34,11 +34,14 @@ std::vector<test::SmallPreset> one_of_each_family() {
     for (test::SmallPreset& preset : test::small_presets())
         if (result.empty() || result.back().family != preset.family)
             result.push_back(std::move(preset));
+    result.push_back(test::small_translators().front());
     return result;
 }
 
 TEST(OwnSettings, OfEveryFamilyFitItsTensors) {
-    for (const test::SmallPreset& preset : test::small_presets()) {
+    std::vector<test::SmallPreset> all = test::small_presets();
+    for (test::SmallPreset& preset : test::small_translators()) all.push_back(std::move(preset));
+    for (const test::SmallPreset& preset : all) {
         const Saved saved(preset);
         EXPECT_EQ(own_model(saved.file, saved.facts, "x").settings(),
                   configure(preset.name, preset.settings).settings())

@@ -70,11 +70,11 @@ TEST(Task, IsKeptInTheModelFile) {
 
 TEST(Task, AnotherOneIsRefused) {
     Model model = test::tiny_model(0);
-    EXPECT_THAT(
-        refusal([&] {
-            model.set_task({"dream", 0});
-        }),
-        HasSubstr("task: expected one of classify, multi_label, segment, detect; found 'dream'"));
+    EXPECT_THAT(refusal([&] {
+                    model.set_task({"dream", 0});
+                }),
+                HasSubstr("task: expected one of classify, multi_label, segment, detect, "
+                          "translate; found 'dream'"));
     for (const double threshold : {-0.1, 1.1, std::nan("")})
         EXPECT_THAT(refusal([&] {
                         model.set_task({"multi_label", threshold});

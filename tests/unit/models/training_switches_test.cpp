@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/catalogue.h"
+#include "support/small_models.h"
 
 namespace cait {
 namespace {
@@ -108,7 +109,7 @@ TEST(DropPathRule, SetsTheRateOfEveryBlock) {
 TEST(DropPathRule, IsOfEveryPresetThatOfItsFamily) {
     std::map<std::string, std::string> rules;
     for (const RuleCase& c : kRules) rules[configure(c.model).family->name] = c.rule;
-    for (const Family& family : families())
+    for (const Family& family : test::image_families())
         for (const Preset& preset : family.presets)
             EXPECT_EQ(configure(preset.name).settings().at("drop_path_rule"), rules.at(family.name))
                 << preset.name;
@@ -132,7 +133,7 @@ const char* const kWithDropout[] = {"vit_tiny_patch16_224",
                                     "volo_d1_224"};
 
 TEST(Dropout, IsOffByDefault) {
-    for (const Family& family : families())
+    for (const Family& family : test::image_families())
         EXPECT_THAT(
             dropout_names(record(configure(family.presets.front().name), {.mode = Mode::train})),
             IsEmpty())

@@ -13,8 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string base64_of(std::string_view text) { return base64(std::as_bytes(std::span(text))); }
-
 std::size_t report_count_of(const std::string& text, std::string_view part) {
     std::size_t count = 0;
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
@@ -40,14 +38,6 @@ TEST(Html, CutsBetweenCharacters) {
     EXPECT_EQ(cut_text("Käfer", 5), "Käfer");
     EXPECT_EQ(cut_text("Käfer", 2), "Kä…");
     EXPECT_EQ(cut_text("", 2), "");
-}
-
-TEST(Html, Base64OfRfc4648) {
-    EXPECT_EQ(base64_of(""), "");
-    EXPECT_EQ(base64_of("f"), "Zg==");
-    EXPECT_EQ(base64_of("fo"), "Zm8=");
-    EXPECT_EQ(base64_of("foobar"), "Zm9vYmFy");
-    EXPECT_EQ(base64_of("\xff\xfe\xfd"), "//79");
 }
 
 TEST(LineChart, TicksAreRoundAndCoverTheValues) {

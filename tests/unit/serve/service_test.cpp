@@ -6,8 +6,8 @@
 #include <set>
 #include <thread>
 
+#include "base/base64.h"
 #include "image/draw/colour_map.h"
-#include "report/html.h"
 #include "serve/assets/assets.h"
 #include "unit/data/support.h"
 #include "unit/serve/support.h"

@@ -1,4 +1,4 @@
-// Helpers of the server's tests: what a refusal says, and a tiny model that is served.
+// Helpers of the server's tests: what a refusal says, and tiny models that are served.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,6 +11,7 @@
 #include "serve/engine/served_model.h"
 #include "serve/http/message.h"
 #include "support/tiny_model.h"
+#include "support/tiny_translator.h"
 
 namespace cait::serve {
 
@@ -42,6 +43,17 @@ inline EngineOptions tiny_options() { return {.threads = 1, .batch = 4, .bound =
 inline ServedModelPtr tiny_served() {
     static const auto model = std::make_shared<const ServedModel>(tiny_source(), tiny_options(),
                                                                   std::make_shared<ModelStats>());
+    return model;
+}
+
+inline ModelSource translator_source(const std::string& name = "words") {
+    return {name, "1", "/secret/place/" + name + ".safetensors",
+            [] { return test::tiny_translator(); }};
+}
+
+inline ServedModelPtr tiny_served_translator() {
+    static const auto model = std::make_shared<const ServedModel>(
+        translator_source(), tiny_options(), std::make_shared<ModelStats>());
     return model;
 }
 

@@ -18,11 +18,11 @@ struct Network {
     explicit Network(const std::string& name, const SettingList& settings)
         : spec(configure(name, settings)),
           graphs(
-              [this](ImageSize size) {
-                  return record(spec,
-                                {.mode = Mode::train, .image_size = size, .taps = {"features"}});
+              [this](const GraphSize& size) {
+                  return record(
+                      spec, {.mode = Mode::train, .image_size = size.image, .taps = {"features"}});
               },
-              {32, 32}) {
+              ImageSize{32, 32}) {
         torch::manual_seed(1);
         for (const ParamSpec& param : graphs.own().graph().params)
             params[param.name] =
@@ -45,9 +45,10 @@ TEST(ViewGraphs, OneSetOfParametersAtEverySize) {
     const auto small = network.graphs.run(at::randn({3, 3, 16, 24}), network.params, {});
     EXPECT_EQ(large.at("features").sizes(), (std::vector<std::int64_t>{2, 24}));
     EXPECT_EQ(small.at("features").sizes(), (std::vector<std::int64_t>{3, 24}));
-    EXPECT_EQ(network.graphs.params_at({32, 32}, network.params).at("pos_embed").data_ptr(),
-              network.params.at("pos_embed").data_ptr());
-    EXPECT_EQ(network.graphs.params_at({16, 24}, network.params)
+    EXPECT_EQ(
+        network.graphs.params_at(ImageSize{32, 32}, network.params).at("pos_embed").data_ptr(),
+        network.params.at("pos_embed").data_ptr());
+    EXPECT_EQ(network.graphs.params_at(ImageSize{16, 24}, network.params)
                   .at("blocks.0.attn.qkv.weight")
                   .data_ptr(),
               network.params.at("blocks.0.attn.qkv.weight").data_ptr());
@@ -57,7 +58,8 @@ TEST(ViewGraphs, OneSetOfParametersAtEverySize) {
 TEST(ViewGraphs, PositionsAreResizedAsInDinosCode) {
     Network network("deit_tiny_patch16_224", kSmallDeit);
     const at::Tensor positions = network.params.at("pos_embed");
-    const at::Tensor found = network.graphs.params_at({16, 24}, network.params).at("pos_embed");
+    const at::Tensor found =
+        network.graphs.params_at(ImageSize{16, 24}, network.params).at("pos_embed");
     const at::Tensor grid = positions.narrow(1, 1, 64).reshape({1, 8, 8, 24}).permute({0, 3, 1, 2});
     const at::Tensor resized = at::upsample_bicubic2d(grid, c10::optional<at::IntArrayRef>(), false,
                                                       at::ArrayRef<double>{4.1 / 8, 6.1 / 8});
@@ -114,6 +116,48 @@ TEST(ViewGraphs, FamiliesWithAndWithoutPositionsTakeOtherSizes) {
         const auto outputs = network.graphs.run(at::randn({3, 3, 16, 16}), network.params, {});
         EXPECT_EQ(outputs.at("features").size(0), 3);
     }
+}
+
+// Sentences come in many lengths: old graphs go, and all have the same parameters.
+TEST(ViewGraphs, SentencesHaveAGraphForEachLength) {
+    const ModelSpec spec = configure("resmlp_translate_small", {{"dim", "8"},
+                                                                {"hidden", "8"},
+                                                                {"heads", "2"},
+                                                                {"encoder_depth", "1"},
+                                                                {"decoder_depth", "1"},
+                                                                {"longest", "128"},
+                                                                {"vocabulary", "12"}});
+    std::size_t recorded = 0;
+    ViewGraphs graphs(
+        [&](const GraphSize& size) {
+            ++recorded;
+            return record(spec, {.text_size = size.text, .taps = {"logits"}});
+        },
+        TextSize{.source = 1, .target = 1});
+    TorchTensors params;
+    for (const ParamSpec& param : graphs.own().graph().params)
+        params[param.name] = at::ones(param.shape.extents());
+    const auto run = [&](std::int64_t source, std::int64_t target) {
+        NamedInputs<at::Tensor> inputs;
+        inputs["source"] = at::full({2, source}, 5, at::kLong);
+        inputs["source_mask"] = at::ones({2, source});
+        inputs["target"] = at::full({2, target}, 6, at::kLong);
+        return graphs.run(inputs, params, {}).at("logits");
+    };
+    EXPECT_EQ(run(16, 8).sizes(), (std::vector<std::int64_t>{2, 8, 12}));
+    EXPECT_EQ(run(8, 16).sizes(), (std::vector<std::int64_t>{2, 16, 12}));
+    EXPECT_EQ(recorded, 3U);
+    run(16, 8);
+    EXPECT_EQ(recorded, 3U);
+    for (std::int64_t length = 2; length < 2 + std::int64_t(ViewGraphs::kMostSizes) - 1; ++length) {
+        graphs.at(TextSize{.source = length, .target = 1});
+        graphs.at(TextSize{.source = 16, .target = 8});  // in use: it stays
+    }
+    const std::size_t before = recorded;
+    run(16, 8);
+    EXPECT_EQ(recorded, before);
+    run(8, 16);  // the one that was used longest ago
+    EXPECT_EQ(recorded, before + 1);
 }
 
 TEST(ViewGraphs, WhatCannotBeResizedIsNamed) {

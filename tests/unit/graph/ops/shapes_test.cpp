@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cait/error.h"
 #include "support/batch_axis.h"
 
@@ -36,6 +38,12 @@ TEST(InferShape, KnowsEveryPrimitive) {
     EXPECT_EQ(infer(op::Expand{}, {{1, 1, 3}}), (Shape{B, 1, 3}));
     EXPECT_EQ(infer(op::Reduce{op::Reduce::Kind::mean, {1}, false}, {{B, 7, 3}}), (Shape{B, 3}));
     EXPECT_EQ(infer(op::Reduce{op::Reduce::Kind::max, {-1}, true}, {{B, 7, 3}}), (Shape{B, 7, 1}));
+    EXPECT_EQ(infer(op::Embedding{}, {{B, 7}, {30, 4}}), (Shape{B, 7, 4}));
+    EXPECT_EQ(infer(op::Embedding{}, {{B}, {30, 4}}), (Shape{B, 4}));
+    EXPECT_EQ(infer(op::Triangular{}, {{B, 2, 7, 3}}), (Shape{B, 2, 7, 3}));
+    EXPECT_EQ(infer(op::Triangular{0, -1}, {{7, 3}}), (Shape{7, 3}));
+    EXPECT_EQ(infer(op::Sinusoids{.dim = 6}, {{B, 7}}), (Shape{B, 7, 6}));
+    EXPECT_EQ(infer(op::Sinusoids{.dim = 6, .count = 5}, {}), (Shape{5, 6}));
 }
 
 TEST(InferShape, KnowsEveryComposite) {
@@ -46,6 +54,9 @@ TEST(InferShape, KnowsEveryComposite) {
                     {{B, 1, 4}, {B, 7, 4}, {2, 2}, {2}}),
               (Shape{B, 2, 1, 7}));
     EXPECT_EQ(infer(op::AttentionApply{}, {{B, 2, 1, 7}, {B, 7, 4}}), (Shape{B, 1, 4}));
+    EXPECT_EQ(infer(op::MaskedAttention{.heads = 2}, {{B, 3, 4}, {B, 7, 4}, {B, 7, 4}, {B, 7}}),
+              (Shape{B, 3, 4}));
+    EXPECT_EQ(infer(op::MaskedAttention{}, {{B, 3, 4}, {B, 7, 4}, {B, 7, 4}}), (Shape{B, 3, 4}));
     EXPECT_EQ(infer(op::Residual{}, {{B, 7, 4}, {B, 7, 4}, {1}}), (Shape{B, 7, 4}));
     EXPECT_EQ(infer(op::ConvTranspose2d{}, {{B, 3, 8, 12}, {3, 5, 2, 2}, {5}}),
               (Shape{B, 5, 16, 24}));
@@ -80,6 +91,20 @@ TEST(InferShape, RefusesWhatDoesNotFit) {
         {op::LayerNorm{}, {{B, 4}, {5}, {4}}},
         {op::Attention{{.heads = 3}}, {{B, 7, 4}, {B, 7, 4}, {B, 7, 4}}},
         {op::Attention{{.heads = 2}}, {{B, 7, 4}, {B, 7, 4}, {B, 6, 4}}},
+        {op::MaskedAttention{.heads = 2}, {{B, 7, 4}, {B, 7, 4}, {B, 7, 4}, {B, 6}}},
+        {op::MaskedAttention{.heads = 2}, {{B, 7, 4}, {B, 7, 4}, {B, 7, 4}, {B, 1, 7}}},
+        {op::MaskedAttention{.heads = 3}, {{B, 7, 4}, {B, 7, 4}, {B, 7, 4}}},
+        {op::MaskedAttention{}, {{B, 7, 4}, {B, 7, 4}}},
+        {op::Embedding{}, {{B, 7}, {B, 30, 4}}},
+        {op::Embedding{}, {{B, 7}, {B, 4}}},
+        {op::Embedding{}, {{B, 7}, {0, 4}}},
+        {op::Triangular{}, {{B, 7}}},
+        {op::Triangular{}, {{7}}},
+        {op::Triangular{-INFINITY}, {{B, 7, 3}}},
+        {op::Triangular{0, 8}, {{B, 7, 3}}},
+        {op::Sinusoids{.dim = 5}, {{B, 7}}},
+        {op::Sinusoids{.dim = 2}, {{B, 7}}},
+        {op::Sinusoids{.dim = 4}, {}},
         {op::Residual{}, {{B, 7, 4}, {B, 7, 4}, {3}}},
         {op::Dropout2d{0.1}, {{B}}},
         {op::Resize{.height = 0, .width = 2}, {{B, 3, 8, 8}}},

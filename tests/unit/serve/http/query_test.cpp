@@ -52,6 +52,10 @@ TEST(Query, RefusesWhatItCannotMean) {
                   }).status,
                   400)
             << wrong;
+    EXPECT_EQ(Parameters("/?p=2.5").decimal("p", 1, 0, 5), 2.5);
+    EXPECT_EQ(Parameters("/").decimal("p", 1, 0, 5), 1);
+    EXPECT_EQ(refusal_of([] { Parameters("/?p=5.01").decimal("p", 1, 0, 5); }).text,
+              "p: expected 0 to 5, found '5.01'");
     EXPECT_EQ(refusal_of([] { Parameters("/?a=1&a=2"); }).status, 400);
     EXPECT_EQ(refusal_of([] { Parameters("/?a=yes").flag("a"); }).status, 400);
     EXPECT_THAT(refusal_of([] {

@@ -1,6 +1,6 @@
 #include "serve/protocol/base64.h"
 
-#include "report/html.h"
+#include "base/base64.h"
 #include "unit/serve/support.h"
 
 namespace cait::serve {

@@ -53,6 +53,7 @@ const char* name_of(OptimizerKind kind) {
     switch (kind) {
         case OptimizerKind::adamw: return "adamw";
         case OptimizerKind::lamb: return "lamb";
+        case OptimizerKind::adagrad: return "adagrad";
         default: return "sgd";
     }
 }
@@ -161,7 +162,7 @@ TEST_P(Optimizers, LeavesAloneWhatIsFrozenOrHasNoGradient) {
 
 INSTANTIATE_TEST_SUITE_P(All, Optimizers,
                          testing::Values(OptimizerKind::adamw, OptimizerKind::lamb,
-                                         OptimizerKind::sgd),
+                                         OptimizerKind::sgd, OptimizerKind::adagrad),
                          [](const auto& i) { return name_of(i.param); });
 
 // One step on one number, worked out by hand.
@@ -191,6 +192,27 @@ TEST(Sgd, LooksAheadWithNesterovsRule) {
     EXPECT_NEAR(one_step(part, 2, 0.3, 0.01), 2 - 0.01 * (0.5 + 0.9 * 0.5), 1e-6);
     part.nesterov = false;
     EXPECT_NEAR(one_step(part, 2, 0.3, 0.01), 2 - 0.01 * 0.5, 1e-6);
+}
+
+TEST(Adagrad, DividesByTheRootOfAllSquaresSoFar) {
+    OptimPart part = options(OptimizerKind::adagrad);
+    part.epsilon = 1e-10;
+    // The first step goes by the sign; the decay joins the gradient: 0.3 + 0.1 * 2 = 0.5.
+    EXPECT_NEAR(one_step(part, 2, 0.3, 0.01), 2 - 0.01, 1e-6);
+    EXPECT_NEAR(one_step(part, 2, -0.3, 0.01), 2 + 0.01, 1e-6);
+    part.epsilon = 0.5;
+    EXPECT_NEAR(one_step(part, 2, 0.3, 0.01), 2 - 0.01 * 0.5 / (0.5 + 0.5), 1e-6);
+    EXPECT_NEAR(one_step(part, 2, 0.3, 0.01, false), 2 - 0.01 * 0.3 / (0.3 + 0.5), 1e-6);
+    part.epsilon = 1e-10;
+    part.weight_decay = 0;
+    std::vector<TrainParam> params{param("x", at::full({1, 1}, 2.0))};
+    const auto optimizer = make_optimizer(part, params);
+    for (const double grad : {3.0, 4.0}) {
+        params[0].value.mutable_grad() = at::full({1, 1}, grad);
+        optimizer->step(0.5);
+    }
+    EXPECT_NEAR(params[0].value.item<double>(), 2 - 0.5 * 1 - 0.5 * 4.0 / 5, 1e-6);
+    EXPECT_EQ(optimizer->state()[1].second.item<double>(), 25);
 }
 
 TEST(Optimizer, SettingsWithoutSenseAreNamed) {

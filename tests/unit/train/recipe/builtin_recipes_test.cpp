@@ -110,16 +110,26 @@ TEST(BuiltinRecipes, HaveTheFiguresOfThePapers) {
 }
 
 TEST(BuiltinRecipes, HaveTheLossesAndTeachersOfThePapers) {
-    const std::map<std::string, std::string> losses{
-        {"deit3-1k", "bce"},     {"deit3-1k-long", "bce"},
-        {"dino", "dino"},        {"dino-small", "dino"},
-        {"grafit", "grafit"},    {"grafit-cifar", "grafit"},
-        {"grafit-fc", "grafit"}, {"multi-label", "multi_label"},
-        {"segment", "segment"},  {"snca", "knn"},
-        {"detect", "mask_rcnn"}, {"mask-rcnn", "mask_rcnn"},
-        {"upernet", "segment"},  {"rsb-a1", "bce"},
-        {"rsb-a2", "bce"},       {"rsb-a3", "bce"},
-        {"volo", "token_label"}, {"volo-resolution", "token_label"}};
+    const std::map<std::string, std::string> losses{{"deit3-1k", "bce"},
+                                                    {"deit3-1k-long", "bce"},
+                                                    {"dino", "dino"},
+                                                    {"dino-small", "dino"},
+                                                    {"grafit", "grafit"},
+                                                    {"grafit-cifar", "grafit"},
+                                                    {"grafit-fc", "grafit"},
+                                                    {"multi-label", "multi_label"},
+                                                    {"segment", "segment"},
+                                                    {"snca", "knn"},
+                                                    {"detect", "mask_rcnn"},
+                                                    {"mask-rcnn", "mask_rcnn"},
+                                                    {"upernet", "segment"},
+                                                    {"rsb-a1", "bce"},
+                                                    {"rsb-a2", "bce"},
+                                                    {"rsb-a3", "bce"},
+                                                    {"volo", "token_label"},
+                                                    {"volo-resolution", "token_label"},
+                                                    {"resmlp-translate", "translate"},
+                                                    {"translate-small", "translate"}};
     for (const std::string& name : recipe_names()) {
         const Recipe r = find_recipe(name);
         SCOPED_TRACE(name);

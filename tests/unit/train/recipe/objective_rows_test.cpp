@@ -33,19 +33,14 @@ TEST(Objectives, WhatALossAsksFor) {
         std::string name;
         bool views, classifier, features;
     };
-    const std::vector<Asks> all{{"cross_entropy", false, true, false},
-                                {"bce", false, true, false},
-                                {"token_label", false, true, false},
-                                {"multi_label", false, true, false},
-                                {"segment", false, true, false},
-                                {"mask_rcnn", false, true, false},
-                                {"knn", false, false, true},
-                                {"instance", true, false, true},
-                                {"grafit", true, false, true},
-                                {"ce_instance", true, true, true},
-                                {"triplet", true, false, true},
-                                {"ce_triplet", true, true, true},
-                                {"dino", true, false, true}};
+    const std::vector<Asks> all{
+        {"cross_entropy", false, true, false}, {"bce", false, true, false},
+        {"token_label", false, true, false},   {"multi_label", false, true, false},
+        {"segment", false, true, false},       {"mask_rcnn", false, true, false},
+        {"translate", false, true, false},     {"knn", false, false, true},
+        {"instance", true, false, true},       {"grafit", true, false, true},
+        {"ce_instance", true, true, true},     {"triplet", true, false, true},
+        {"ce_triplet", true, true, true},      {"dino", true, false, true}};
     ASSERT_EQ(all.size(), objective_rows().size());
     for (const Asks& asks : all) {
         const LossPart loss{.name = asks.name};
@@ -95,6 +90,58 @@ TEST(Objectives, ADetectorsLossAsksForAHeadAndImagesThatAreNotMixed) {
     recipe.loss.name = "mask_rcnn";
     EXPECT_EQ(task_of(recipe).name, "detect");
     EXPECT_TRUE(asks_for(recipe.loss, &ObjectiveTerm::objects));
+}
+
+TEST(Objectives, ATranslatorsLossAsksForAModelAndDataOfSentences) {
+    const auto refusal = [](const std::function<void(Recipe&)>& change) -> std::string {
+        Recipe recipe;
+        recipe.model.name = "resmlp_translate_small";
+        recipe.loss.name = "translate";
+        change(recipe);
+        try {
+            check_loss(recipe);
+            check_objective(recipe);
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(refusal([](Recipe&) {}), "");
+    EXPECT_EQ(refusal([](Recipe& r) { r.data.vocabulary = "model.safetensors"; }), "");
+    EXPECT_THAT(refusal([](Recipe& r) { r.model.name = "resmlp_12_224"; }),
+                HasSubstr("model.name: expected a model that translates"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.loss.name = "cross_entropy"; }),
+                HasSubstr("loss.name: expected translate, as resmlp_translate_small"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.data.vocabulary = ""; }),
+                HasSubstr("data.vocabulary: expected a number of pieces"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.data.vocabulary = "15"; }), HasSubstr("from 16 to"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.data.vocabulary = "99999999999999999999"; }),
+                HasSubstr("from 16 to"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.augment.cutmix = 1; }), HasSubstr("augment.mixup"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.train.tune = Tune::head; }), HasSubstr("train.tune"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.head.kind = HeadKind::mlp; }), HasSubstr("head.kind"));
+    EXPECT_THAT(refusal([](Recipe& r) { r.views.name = ViewsKind::same; }),
+                HasSubstr("views.name"));
+    Recipe recipe;
+    recipe.data.batch = 32;
+    recipe.data.pieces = 500;
+    EXPECT_EQ(size_of_batch(recipe), 32);
+    recipe.loss.name = "translate";
+    EXPECT_EQ(size_of_batch(recipe), 500);
+    EXPECT_EQ(task_of(recipe).name, "translate");
+    EXPECT_EQ(pieces_to_learn("8000"), 8000);
+    EXPECT_EQ(pieces_to_learn("8k"), std::nullopt);
+    EXPECT_EQ(pieces_to_learn("-5"), std::nullopt);
+}
+
+TEST(Objectives, OnlyOneKindOfAverageIsKept) {
+    Recipe recipe;
+    recipe.save.best = "loss_ema";
+    EXPECT_THROW(check(recipe), UsageError);
+    recipe.save.average = 3;
+    EXPECT_NO_THROW(check(recipe));
+    recipe.train.ema = 0.9;
+    EXPECT_THROW(check(recipe), UsageError);
 }
 
 TEST(Objectives, EveryRowIsMadeOfTermsThatThereAre) {

@@ -297,7 +297,7 @@ TEST(RecipeText, NumbersForSomeModelsReadBack) {
 
 TEST(RecipeText, IsCompleteAndCommented) {
     const std::string text = recipe_text(Recipe{});
-    EXPECT_THAT(text, HasSubstr("\n[optim]\n# optimiser (adamw, lamb, sgd)\nname = \"adamw\"\n"));
+    EXPECT_THAT(text, HasSubstr("\n[optim]\n# optimiser (adamw, lamb, sgd, adagrad)\nname = \"adamw\"\n"));
     EXPECT_THAT(text, HasSubstr("scale = [0.08, 1]\n"));
     std::size_t values = 0;
     std::size_t comments = 0;

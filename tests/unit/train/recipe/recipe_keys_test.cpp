@@ -274,7 +274,7 @@ TEST(RecipeKeys, RefuseValuesThatAreNoneOrOutOfRange) {
     for (const char* value : {"-1", "1.5", "", "99999999999999999999", "1000001"})
         EXPECT_THAT(set_refusal("data.batch", value), StartsWith("data.batch: expected ")) << value;
     EXPECT_EQ(set_refusal("optim.name", "adam"),
-              "optim.name: expected one of adamw, lamb, sgd; found 'adam'");
+              "optim.name: expected one of adamw, lamb, sgd, adagrad; found 'adam'");
     EXPECT_THAT(set_refusal("data.mean", "other"), HasSubstr("model, imagenet, half, data"));
     EXPECT_THAT(set_refusal("optim.nesterov", "maybe"), StartsWith("optim.nesterov: "));
     EXPECT_THAT(set_refusal("augment.policy", "rand-m9-x3"), HasSubstr("'x3'"));
@@ -415,7 +415,8 @@ TEST(RecipeCheck, HoldsTheRulesAcrossFields) {
              r.distill.teacher = "t.safetensors";
              r.distill.cache = true;
          }},
-        {"save.best: expected train.ema above 0", [](Recipe& r) { r.save.best = "top1_ema"; }},
+        {"save.best: expected train.ema or save.average above 0",
+         [](Recipe& r) { r.save.best = "top1_ema"; }},
     };
     for (const auto& [message, change] : cases)
         EXPECT_THAT(check_refusal(change), StartsWith(message));

@@ -38,6 +38,8 @@ TEST_F(RunStateFile, ComesBackBitForBit) {
     state.preprocessing.mean = {0.1F, 0.2F, 1.0F / 3};
     state.classes = {"cat", "dog"};
     state.clusters = {3, 0, 1'000'000'000'000};
+    state.text = TextFacts{"en", "de", "words", std::string("a 1\nb\0c 2\n", 10)};
+    state.kept = {3, 2};
     state.tensors.emplace("weights.w", Tensor::of({2}, std::vector<float>{1.5F, -0.0F}));
     const std::filesystem::path file = folder_ / "state.safetensors";
     save_state(file, state);
@@ -50,6 +52,8 @@ TEST_F(RunStateFile, ComesBackBitForBit) {
     EXPECT_EQ(again.preprocessing, state.preprocessing);
     EXPECT_EQ(again.classes, state.classes);
     EXPECT_EQ(again.clusters, state.clusters);
+    EXPECT_EQ(again.text, state.text);
+    EXPECT_EQ(again.kept, state.kept);
     EXPECT_EQ(again.tensors.size(), 1U);
     EXPECT_TRUE(std::signbit(again.tensors.at("weights.w").floats()[1]));
 }
