@@ -271,6 +271,10 @@ TEST(PatchFilters, ShowTheRowsOfTheCentralPatches) {
     EXPECT_EQ(at(0, 0)[0], at(0, 0)[2]);  // white: nothing
     // The next one is patch (1, 2), whose number is positive.
     EXPECT_GT(at(9 + 2, 1)[0], at(9 + 2, 1)[2] + 50);
+    // Below the first one is patch (2, 1), number 17, and in the last row and column (6, 6), 54.
+    EXPECT_EQ(tiles.height, 6 * 9 - 1);
+    EXPECT_GT(at(1, 9 + 2)[2], at(1, 9 + 2)[0] + 50);
+    EXPECT_GT(at(5 * 9 + 6, 5 * 9 + 6)[0], at(5 * 9 + 6, 5 * 9 + 6)[2] + 50);
 }
 
 TEST(PatchFilters, SparsityIsTheShareBelowATwentiethOfTheLargest) {
