@@ -109,5 +109,21 @@ TEST_F(TrainFacts, KeepsTheAveragedWeightsOfEpochs) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "plain/epoch-0002_ema.safetensors"));
 }
 
+// TensorBoard compares runs by what was chosen, not by what is as it always is.
+TEST_F(TrainFacts, TensorBoardGetsTheKeysThatAreNotAsUsual) {
+    const Finished run =
+        cait(recipe("run", {"--epochs", "1", "--set", "optim.weight_decay=0.0625"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    std::string events;
+    for (const auto& file : std::filesystem::directory_iterator(folder_ / "run/tensorboard"))
+        events += read(file.path().string());
+    // A key and its value, a double: 0.0625 is 0x3fb0…
+    EXPECT_THAT(events, HasSubstr("optim.weight_decay"));
+    EXPECT_THAT(events, HasSubstr(std::string("\x00\x00\x00\x00\x00\x00\xb0\x3f", 8)));
+    EXPECT_THAT(events, HasSubstr("model.name"));
+    for (const char* usual : {"optim.beta1", "head.bottleneck", "data.max_bad"})
+        EXPECT_THAT(events, Not(HasSubstr(usual)));
+}
+
 }  // namespace
 }  // namespace cait::e2e
