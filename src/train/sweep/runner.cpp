@@ -198,12 +198,14 @@ private:
 
     void look_after_runs() {
         for (auto job = active_.begin(); job != active_.end();) {
-            auto& [i, child] = *job;
-            const ChildRun::State state = child->advance(false);
+            const ChildRun::State state = job->second->advance(false);
             if (state == ChildRun::State::running) {
                 ++job;
                 continue;
             }
+            // Whatever keeping its record throws, nobody waits for it to end once more.
+            const auto [i, child] = std::move(*job);
+            job = active_.erase(job);
             if (state == ChildRun::State::recorded) {
                 keep(i, child->record());
             } else {
@@ -214,7 +216,6 @@ private:
                                 "goes on with it",
                                 study_.name, runs_[i].name()));
             }
-            job = active_.erase(job);
         }
     }
 
