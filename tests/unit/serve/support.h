@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "serve/engine/served_model.h"
 #include "serve/http/message.h"
+#include "serve/service.h"
 #include "support/tiny_model.h"
 #include "support/tiny_translator.h"
 
@@ -27,6 +31,21 @@ inline Refusal refusal_of(const std::function<void()>& work) {
         return {error.status(), error.what()};
     }
     return {};
+}
+
+// What the whole service answers, without sockets.
+inline Response answer_of(Service& service, const std::string& method, const std::string& target,
+                          std::string body = "", std::vector<Field> fields = {}) {
+    auto request = std::make_shared<Request>();
+    request->method = method;
+    request->target = target;
+    request->body = std::move(body);
+    request->fields = std::move(fields);
+    if (auto refused = service.check_head(*request)) return *refused;
+    auto promise = std::make_shared<std::promise<Response>>();
+    service.handle(request,
+                   [promise](Response response) { promise->set_value(std::move(response)); });
+    return promise->get_future().get();
 }
 
 using test::tiny_model;

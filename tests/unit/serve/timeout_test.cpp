@@ -32,14 +32,7 @@ protected:
     }
 
     Response ask(const std::string& method, const std::string& target, std::string body = "") {
-        auto request = std::make_shared<Request>();
-        request->method = method;
-        request->target = target;
-        request->body = std::move(body);
-        auto promise = std::make_shared<std::promise<Response>>();
-        service_.handle(request,
-                        [promise](Response response) { promise->set_value(std::move(response)); });
-        return promise->get_future().get();
+        return answer_of(service_, method, target, std::move(body));
     }
 
     std::future<Response> infer(std::optional<std::int64_t> microseconds = {}) {

@@ -27,16 +27,7 @@ protected:
 
     Response ask(const std::string& method, const std::string& target, std::string body = "",
                  std::vector<Field> fields = {}) {
-        auto request = std::make_shared<Request>();
-        request->method = method;
-        request->target = target;
-        request->body = std::move(body);
-        request->fields = std::move(fields);
-        if (auto refused = service_.check_head(*request)) return *refused;
-        auto promise = std::make_shared<std::promise<Response>>();
-        service_.handle(request,
-                        [promise](Response response) { promise->set_value(std::move(response)); });
-        return promise->get_future().get();
+        return answer_of(service_, method, target, std::move(body), std::move(fields));
     }
     json translated(const json& body) {
         const Response response = ask("POST", "/translate", body.dump(), kJson);
