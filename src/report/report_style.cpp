@@ -60,6 +60,8 @@ svg { display: block; width: 100%; height: auto; }
   margin-bottom: 8px; }
 .split i { min-width: 1px; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
+.scroll + .scroll { margin-top: 16px; }
+thead th { overflow-wrap: normal; }
 .bars { width: 100%; }
 .bars th { text-align: left; font-weight: 400; width: 30%; max-width: 16rem;
   padding: 2px 10px 2px 0; }

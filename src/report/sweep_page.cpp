@@ -165,7 +165,9 @@ std::string study_sections(const SweepStudyResult& study) {
                     study.runs.size(), study.planned),
         notes + arms_table(study) + sweep_charts(arms_chart(study)));
     if (const std::string tables = setting_tables(study); !tables.empty())
-        html += section("By setting", "Over all runs with that value, whatever else they have.",
+        html += section("By setting",
+                        "Over all runs with that value, whatever else they have. The interval "
+                        "counts each run by itself, also those of one seed.",
                         tables);
     if (!study.contrasts.empty())
         html += section(
